@@ -1,0 +1,84 @@
+"""Errors, named by how the caller should react to them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HeronError(Exception):
+    """Anything this engine raises on purpose."""
+
+
+class UserError(HeronError):
+    """Somebody's input is wrong: shown as one line that says what to do, never with a traceback."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{message} (try: {hint})" if hint else message)
+
+
+class UsageError(UserError):
+    """The command itself is wrong (an unknown flag or name)."""
+
+    exit_code = 2
+
+
+class TimedOut(UserError):
+    """Something did not happen in the time it was given."""
+
+    exit_code = 3
+
+
+class TopologyError(UserError):
+    """A topology that cannot run; the message names the component and the field."""
+
+
+class PackingError(UserError):
+    """No packing plan satisfies the request; the message names what does not fit."""
+
+
+class ConfigError(UsageError):
+    """A setting that is unknown or has the wrong type."""
+
+
+class PluginError(UserError):
+    """A plugin that cannot be found or does not keep its interface."""
+
+
+class StateError(UserError):
+    """The state tree refused an operation."""
+
+
+class NodeMissing(StateError):
+    """The node is not there."""
+
+
+class NodeExists(StateError):
+    """The node is there already."""
+
+
+class VersionConflict(StateError):
+    """Somebody else changed the node first: read it again, then decide again."""
+
+
+class PeerLost(HeronError):
+    """The other side is gone for now: retry."""
+
+
+class ProtocolError(HeronError):
+    """Bytes that do not follow the protocol: drop them, count them, name the peer."""
+
+
+class TupleTooLarge(UserError):
+    """One tuple is larger than a frame may be."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`"; did you mean 'x'?"` when something close is known, else the list of what is known."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f" (known: {', '.join(names)})" if names else ""

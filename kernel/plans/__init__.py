@@ -1,0 +1,28 @@
+"""The three plans of a topology, as immutable values: logical, packing, physical."""
+
+from heronpy.kernel.plans.logical import (
+    Component,
+    Grouping,
+    Input,
+    LogicalPlan,
+    Source,
+    Stream,
+)
+from heronpy.kernel.plans.packing import ContainerPlan, InstancePlan, PackingPlan, Resources
+from heronpy.kernel.plans.physical import PhysicalPlan, Task, physical_plan
+
+__all__ = [
+    "Component",
+    "ContainerPlan",
+    "Grouping",
+    "Input",
+    "InstancePlan",
+    "LogicalPlan",
+    "PackingPlan",
+    "PhysicalPlan",
+    "Resources",
+    "Source",
+    "Stream",
+    "Task",
+    "physical_plan",
+]

@@ -1,0 +1,108 @@
+"""What the user wrote: components, streams and groupings."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+GroupingKind = Literal[
+    "shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle"
+]
+Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
+
+DEFAULT_STREAM = "default"
+DEFAULT_KEY_GROUPS = 256
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """One declared output of a component."""
+
+    name: str
+    fields: tuple[str, ...]
+    direct: bool = False
+
+
+class Grouping(msgspec.Struct, frozen=True):
+    """How the tuples of one stream are spread over the tasks of a consumer."""
+
+    kind: GroupingKind
+    #: the key, for kind "fields"
+    fields: tuple[str, ...] = ()
+    #: dotted path of an ICustomGrouping class, for kind "custom"
+    class_path: str = ""
+    #: or a cloudpickled ICustomGrouping object; opened in instances only
+    pickled: bytes = b""
+
+
+class Input(msgspec.Struct, frozen=True):
+    """One edge of the graph, seen from the consumer."""
+
+    component: str
+    stream: str
+    grouping: Grouping
+
+
+class Component(msgspec.Struct, frozen=True):
+    """A spout or a bolt."""
+
+    name: str
+    kind: Literal["spout", "bolt"]
+    #: module and class; the module "__main__" stands for the submitted file
+    class_path: str
+    parallelism: int
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Stream, ...] = ()
+    #: values that JSON can hold, with their types kept
+    config: dict[str, Any] = {}
+    #: cloudpickled values that it cannot; opened in instances only
+    opaque_config: dict[str, bytes] = {}
+
+    def stream(self, name: str) -> Stream | None:
+        return next((stream for stream in self.outputs if stream.name == name), None)
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where an instance finds the user's code."""
+
+    #: absolute path of the submitted file
+    file: str = ""
+    #: sys.argv as the file saw it when it was submitted
+    argv: tuple[str, ...] = ()
+    #: folders to put on sys.path: the file's own, then the submitter's PYTHONPATH
+    paths: tuple[str, ...] = ()
+
+
+class LogicalPlan(msgspec.Struct, frozen=True):
+    """A topology as submitted. Its epoch is raised by every change of parallelism."""
+
+    name: str
+    components: tuple[Component, ...]
+    config: dict[str, Any] = {}
+    opaque_config: dict[str, bytes] = {}
+    reliability: Reliability = "at_most_once"
+    key_groups: int = DEFAULT_KEY_GROUPS
+    source: Source = Source()
+    epoch: int = 1
+
+    def component(self, name: str) -> Component:
+        return next(component for component in self.components if component.name == name)
+
+    def parallelism(self) -> dict[str, int]:
+        return {component.name: component.parallelism for component in self.components}
+
+    def consumers(self, component: str, stream: str) -> list[tuple[Component, Input]]:
+        """Who reads a stream, with the edge they read it over."""
+        return [
+            (consumer, edge)
+            for consumer in self.components
+            for edge in consumer.inputs
+            if edge.component == component and edge.stream == stream
+        ]
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> LogicalPlan:
+        return msgspec.json.decode(data, type=cls)

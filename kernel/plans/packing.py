@@ -1,0 +1,78 @@
+"""Which instance runs in which container, and what each may use."""
+
+from __future__ import annotations
+
+import msgspec
+
+GB = 1024**3
+MB = 1024**2
+
+
+class Resources(msgspec.Struct, frozen=True):
+    """CPU in cores, RAM and disk in bytes."""
+
+    cpu: float = 0.0
+    ram: int = 0
+    disk: int = 0
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(self.cpu + other.cpu, self.ram + other.ram, self.disk + other.disk)
+
+    def fits_in(self, capacity: Resources) -> bool:
+        return self.cpu <= capacity.cpu and self.ram <= capacity.ram and self.disk <= capacity.disk
+
+
+DEFAULT_INSTANCE = Resources(cpu=1.0, ram=GB, disk=GB)
+
+
+class InstancePlan(msgspec.Struct, frozen=True):
+    """One task of one component."""
+
+    #: unique in the topology and never used again
+    task: int
+    component: str
+    #: which of the component's instances, from 0
+    index: int
+    resources: Resources = DEFAULT_INSTANCE
+
+
+class ContainerPlan(msgspec.Struct, frozen=True):
+    """A container and its instances. Container 0, the master's, is never in a plan."""
+
+    id: int
+    instances: tuple[InstancePlan, ...]
+    #: what the scheduler is asked for, padding included
+    resources: Resources
+
+
+class PackingPlan(msgspec.Struct, frozen=True):
+    """The result of pack() and repack(). Knows nothing of any scheduler."""
+
+    topology: str
+    algorithm: str
+    containers: tuple[ContainerPlan, ...]
+    #: the id that the next new task gets
+    next_task: int
+    epoch: int = 1
+
+    def instances(self) -> list[InstancePlan]:
+        """All instances, by task id."""
+        placed = (instance for container in self.containers for instance in container.instances)
+        return sorted(placed, key=lambda instance: instance.task)
+
+    def container(self, container_id: int) -> ContainerPlan:
+        return next(container for container in self.containers if container.id == container_id)
+
+    def counts(self) -> dict[str, int]:
+        """Instances per component."""
+        counts: dict[str, int] = {}
+        for instance in self.instances():
+            counts[instance.component] = counts.get(instance.component, 0) + 1
+        return counts
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> PackingPlan:
+        return msgspec.json.decode(data, type=cls)

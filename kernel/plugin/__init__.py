@@ -1,0 +1,22 @@
+"""What a plugin author implements (interfaces), how it is announced (hookspecs), how it is found (registry)."""
+
+from heronpy.kernel.plugin.hookspecs import hookimpl
+from heronpy.kernel.plugin.metric_sink import MetricSink
+from heronpy.kernel.plugin.registry import Registry
+from heronpy.kernel.plugin.resource_manager import ResourceManager
+from heronpy.kernel.plugin.scheduler import ContainerExit, Launch, Launcher, Scheduler
+from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
+
+__all__ = [
+    "ContainerExit",
+    "Launch",
+    "Launcher",
+    "MetricSink",
+    "Node",
+    "Registry",
+    "ResourceManager",
+    "Scheduler",
+    "StateManager",
+    "Watch",
+    "hookimpl",
+]

@@ -1,0 +1,111 @@
+"""Finds plugins through entry points and hands out their classes by name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import pluggy
+
+from heronpy.kernel.errors import PluginError, did_you_mean
+from heronpy.kernel.plugin import hookspecs
+
+if TYPE_CHECKING:
+    from heronpy.kernel.plugin.metric_sink import MetricSink
+    from heronpy.kernel.plugin.resource_manager import ResourceManager
+    from heronpy.kernel.plugin.scheduler import Scheduler
+    from heronpy.kernel.plugin.state_manager import StateManager
+
+#: hook name → what a person calls the kind
+KINDS = {
+    "heron_resource_managers": "packing",
+    "heron_schedulers": "scheduler",
+    "heron_state_managers": "state",
+    "heron_metric_sinks": "metric sink",
+    "heron_cli_commands": "command",
+}
+
+
+class Provided(msgspec.Struct, frozen=True):
+    """One thing that one plugin provides."""
+
+    kind: str
+    name: str
+    value: Any
+    #: distribution and version it came from
+    origin: str
+
+
+class Registry:
+    """All plugins that are installed. Built-ins come in through the same entry points as a stranger's."""
+
+    def __init__(self, plugins: pluggy.PluginManager) -> None:
+        self._provided: dict[tuple[str, str], Provided] = {}
+        _refuse_misspelt_hooks(plugins)
+        for hook, kind in KINDS.items():
+            for implementation in getattr(plugins.hook, hook).get_hookimpls():
+                origin = _origin(plugins, implementation.plugin)
+                for name, value in implementation.function().items():
+                    self._add(Provided(kind, name, value, origin))
+
+    @classmethod
+    def load(cls) -> Registry:
+        """Load every entry point of the group `heronpy`."""
+        plugins = pluggy.PluginManager(hookspecs.PROJECT)
+        plugins.add_hookspecs(hookspecs)
+        try:
+            plugins.load_setuptools_entrypoints(hookspecs.PROJECT)
+        except Exception as error:
+            msg = f"a plugin could not be loaded: {error}"
+            raise PluginError(msg, hint="uninstall or repair it; `pip list` shows what is installed") from error
+        return cls(plugins)
+
+    def resource_manager(self, name: str) -> type[ResourceManager]:
+        return cast("type[ResourceManager]", self._find("packing", name))
+
+    def scheduler(self, name: str) -> type[Scheduler]:
+        return cast("type[Scheduler]", self._find("scheduler", name))
+
+    def state_manager(self, name: str) -> type[StateManager]:
+        return cast("type[StateManager]", self._find("state", name))
+
+    def metric_sink(self, name: str) -> type[MetricSink]:
+        return cast("type[MetricSink]", self._find("metric sink", name))
+
+    def listing(self) -> list[Provided]:
+        """Everything provided, by kind and name."""
+        return sorted(self._provided.values(), key=lambda provided: (provided.kind, provided.name))
+
+    def _add(self, provided: Provided) -> None:
+        key = (provided.kind, provided.name)
+        if key in self._provided:
+            first = self._provided[key]
+            msg = f"two plugins provide the {provided.kind} {provided.name!r}: {first.origin} and {provided.origin}"
+            raise PluginError(msg, hint="uninstall one of them")
+        self._provided[key] = provided
+
+    def _find(self, kind: str, name: str) -> object:
+        provided = self._provided.get((kind, name))
+        if provided is None:
+            known = [name for found, name in self._provided if found == kind]
+            msg = f"no {kind} plugin named {name!r}{did_you_mean(name, known)}"
+            raise PluginError(msg)
+        return provided.value
+
+
+def _refuse_misspelt_hooks(plugins: pluggy.PluginManager) -> None:
+    """pluggy ignores a hook it has no specification for; we want to hear of it at start."""
+    try:
+        plugins.check_pending()
+    except pluggy.PluginValidationError as error:
+        msg = f"plugin {error.plugin!r} implements an unknown hook: {error}"
+        raise PluginError(msg, hint="one of " + ", ".join(KINDS)) from error
+
+
+def _origin(plugins: pluggy.PluginManager, plugin: object) -> str:
+    for candidate, distribution in plugins.list_plugin_distinfo():
+        if candidate is plugin:
+            found = cast(importlib.metadata.Distribution, distribution)
+            return f"{found.metadata['Name']} {found.version}"
+    return "registered in process"

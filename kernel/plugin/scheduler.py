@@ -1,0 +1,92 @@
+"""The scheduling interface: start, stop and watch containers somewhere."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.plans import PackingPlan, Resources
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """All that is needed to start one container anywhere."""
+
+    container: int
+    argv: tuple[str, ...]
+    #: added to the environment of the new process
+    environment: Mapping[str, str]
+    #: absolute paths that must exist, unchanged, where the container runs
+    files: tuple[str, ...]
+    resources: Resources
+    #: where the container's processes write their logs
+    log_folder: str
+
+
+class Launcher(abc.ABC):
+    """Handed to a scheduler by the engine; describes containers without starting anything."""
+
+    topology: str
+
+    @abc.abstractmethod
+    def container(self, container_id: int) -> Launch:
+        """How to start this container. Container 0 is the Topology Master's."""
+
+
+class ContainerExit(msgspec.Struct, frozen=True):
+    """A container that ended without being asked to."""
+
+    container: int
+    #: exit status, or minus the signal number
+    status: int
+
+
+class Scheduler(abc.ABC):
+    """Runs the containers of one topology. Selected with `--scheduler NAME`.
+
+    The engine hosts the scheduler in a background process of its own and calls it from one thread.
+    A *stateful* scheduler reports exits through `watch()`; the engine applies the back-off and calls
+    `on_restart`. A *stateless* one leaves restarts to its framework and yields nothing.
+    """
+
+    #: True when the scheduler sees containers exit and relies on the engine to restart them
+    stateful: bool = True
+
+    @abc.abstractmethod
+    def initialize(self, config: Config, launcher: Launcher) -> None:
+        """Called once, first."""
+
+    @abc.abstractmethod
+    def on_schedule(self, plan: PackingPlan) -> None:
+        """Start container 0 and every container of the plan."""
+
+    @abc.abstractmethod
+    def on_kill(self) -> None:
+        """End every container and return when nothing of them is left. Must be safe to repeat."""
+
+    @abc.abstractmethod
+    def on_restart(self, containers: Sequence[int]) -> None:
+        """End these containers if they run, then start them again; touch no other."""
+
+    @abc.abstractmethod
+    def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
+        """Start the containers that only `proposed` has; end those that only `current` has."""
+
+    def watch(self, timeout: float) -> Iterator[ContainerExit]:
+        """Containers that ended by themselves; waits at most `timeout` seconds for the first."""
+        del timeout
+        return iter(())
+
+    def adopt(self, plan: PackingPlan) -> Iterable[int]:
+        """Take over containers that an earlier scheduler process started; returns the ids that run."""
+        del plan
+        return ()
+
+    def links(self) -> Mapping[str, str]:
+        """Where a person can look: name to address or path."""
+        return {}
+
+    def close(self) -> None:  # noqa: B027 - optional
+        """Called once, last. Must leave the containers running."""

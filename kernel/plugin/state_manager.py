@@ -1,0 +1,114 @@
+"""The coordination interface: a small tree with versions, ephemeral nodes and watches."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import msgspec
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeExists, TimedOut
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A node's bytes and the version they have."""
+
+    value: bytes
+    version: int
+
+
+class Watch(Protocol):
+    """A running watch."""
+
+    def cancel(self) -> None:
+        """No callback starts after this returns. Safe to repeat, and from inside the callback."""
+
+
+class StateManager(abc.ABC):
+    """A tree of nodes, each with bytes and children. Selected with `--state NAME`.
+
+    Paths are absolute: "/wordcount/containers/1". Segments follow the grammar of kernel.names; any
+    other path is refused with a StateError. Nodes can hold 1 MiB. Safe to use from several threads.
+    """
+
+    @abc.abstractmethod
+    def initialize(self, config: Config) -> None:
+        """Called once, first: connect, or fail with a StateError that says what to do."""
+
+    @abc.abstractmethod
+    def get(self, path: str) -> Node:
+        """The node, or NodeMissing."""
+
+    @abc.abstractmethod
+    def create(self, path: str, value: bytes, *, ephemeral: bool = False) -> int:
+        """Make a node and return its version; NodeExists if it is there. Parents are made as needed.
+
+        An ephemeral node vanishes, watches included, when this state manager is closed or its process dies.
+        """
+
+    @abc.abstractmethod
+    def set(self, path: str, value: bytes, *, version: int | None = None) -> int:
+        """Replace the value and return the new version.
+
+        With a version: only if that is the node's version now (compare-and-set), else VersionConflict;
+        a missing node is NodeMissing. Without one: also creates the node. Versions grow, never repeat
+        for a node that is deleted and made again, and say nothing else.
+        """
+
+    @abc.abstractmethod
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        """Remove a node. A missing one is no error; one with children is, unless recursive."""
+
+    @abc.abstractmethod
+    def children(self, path: str) -> list[str]:
+        """Names of the children, sorted; empty for a missing node."""
+
+    @abc.abstractmethod
+    def watch(self, path: str, callback: Callable[[], None]) -> Watch:
+        """Call back after the node's value, existence or set of children changed.
+
+        Never called for what was true when watch() returned; several changes may be told as one; the
+        callback runs on a thread of the state manager and should only wake somebody, who reads again.
+        """
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Called once, last: ephemeral nodes go, watches end, no thread stays."""
+
+    def exists(self, path: str) -> bool:
+        """Whether the node is there (also one that only has children)."""
+        from heronpy.kernel.errors import NodeMissing
+
+        try:
+            self.get(path)
+        except NodeMissing:
+            return bool(self.children(path))
+        return True
+
+    @contextlib.contextmanager
+    def lock(self, path: str, *, timeout: float) -> Iterator[None]:
+        """Hold an exclusive lock; a holder that dies lets go. TimedOut names the path."""
+        deadline = time.monotonic() + timeout
+        freed = threading.Event()
+        watch = self.watch(path, freed.set)
+        try:
+            while True:
+                freed.clear()
+                try:
+                    self.create(path, b"", ephemeral=True)
+                    break
+                except NodeExists:
+                    if not freed.wait(max(0.0, deadline - time.monotonic())):
+                        msg = f"could not lock {path} in {timeout:g} s"
+                        raise TimedOut(msg, hint="again when the other command has finished") from None
+        finally:
+            watch.cancel()
+        try:
+            yield
+        finally:
+            self.delete(path)
