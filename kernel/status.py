@@ -1,0 +1,92 @@
+"""The read model: what `status`, `top` and any other view know of a running topology."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One task, as last heard of."""
+
+    task: int
+    component: str
+    index: int
+    container: int
+    kind: str
+    #: starting, running, paused, failed, missing
+    state: str = "missing"
+    #: wall-clock second of the last change of state
+    since: float = 0.0
+    pid: int = 0
+    incarnation: int = 0
+    #: times its executor had to start it again
+    restarts: int = 0
+    #: one line, empty when all is well; points at the user's own line
+    error: str = ""
+    #: the user's part of the traceback
+    traceback: str = ""
+    #: what it has been busy with, when that is long: "process() for 12 s"
+    busy: str = ""
+    emitted: int = 0
+    executed: int = 0
+    failed: int = 0
+    errors: int = 0
+    #: tuples a second over the last report
+    emit_rate: float = 0.0
+    execute_rate: float = 0.0
+    #: mean time in process() or next_tuple() over the last report
+    latency_ms: float = 0.0
+    #: tuples received and not yet processed
+    queue: int = 0
+    #: share of the last report spent waiting for credit, 0 to 1
+    waiting: float = 0.0
+    cpu_seconds: float = 0.0
+    memory_bytes: int = 0
+    #: metrics that the user's code registered
+    custom: dict[str, float] = {}
+
+    @property
+    def label(self) -> str:
+        return f"{self.component}[{self.index}]"
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One container, as last heard of."""
+
+    id: int
+    #: running, missing
+    state: str = "missing"
+    since: float = 0.0
+    endpoint: str = ""
+    frames: int = 0
+    bytes: int = 0
+    #: frames waiting for their destination
+    backlog: int = 0
+    dropped: int = 0
+    rejected: int = 0
+
+
+class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """All of one topology at one moment."""
+
+    name: str
+    #: STARTING, RUNNING, PAUSED, DEGRADED (something that ran does not), UNREACHABLE (no master)
+    state: str
+    #: one line saying who is missing, empty when nobody is
+    reason: str = ""
+    submitted_at: float = 0.0
+    submitted_by: str = ""
+    running_since: float = 0.0
+    epoch: int = 0
+    packing: str = ""
+    scheduler: str = ""
+    reliability: str = ""
+    containers: tuple[ContainerStatus, ...] = ()
+    instances: tuple[InstanceStatus, ...] = ()
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> TopologyStatus:
+        return msgspec.json.decode(data, type=cls)
