@@ -1,0 +1,102 @@
+"""Puts the layers on top of one another: default < file < environment < flag."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from heronpy.kernel.config.config import DEFAULT, Config
+from heronpy.kernel.config.schema import convert, defaults, flatten, is_free, kinds
+from heronpy.kernel.errors import ConfigError, did_you_mean
+
+ENVIRONMENT_PREFIX = "HERONPY_"
+FILE_NAME = "heron.toml"
+
+
+def load_config(
+    file: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+    flags: Mapping[str, str] = {},
+) -> Config:
+    """The effective settings. `flags` is key to text, as given with --set; errors name the layer at fault."""
+    values = {key: convert(kinds()[key], value) for key, value in defaults().items()}
+    origins = dict.fromkeys(values, DEFAULT)
+    layers = [*_file_layer(file, environ), *_environment_layer(environ), *_flag_layer(flags)]
+    for key, value, origin in layers:
+        values[key] = _checked(key, value, origin)
+        origins[key] = origin
+    return Config(values, origins)
+
+
+def environment_name(key: str) -> str:
+    """credit.window → HERONPY_CREDIT_WINDOW."""
+    return ENVIRONMENT_PREFIX + key.upper().replace(".", "_")
+
+
+def _file_layer(file: str | None, environ: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:
+    path = Path(file) if file is not None else _found_file(environ)
+    if path is None:
+        return
+    origin = f"file {path.absolute()}"
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        msg = f"there is no settings file {str(path)!r}"
+        raise ConfigError(msg, hint="--config with the path of a TOML file") from None
+    except (OSError, ValueError) as error:
+        msg = f"cannot read the settings {origin}: {error}"
+        raise ConfigError(msg, hint="see heron.toml in the project for the form") from error
+    for key, value in flatten(table):
+        yield key, value, origin
+
+
+def _found_file(environ: Mapping[str, str]) -> Path | None:
+    candidates = [Path(FILE_NAME)]
+    if environ.get("HOME"):
+        candidates.append(Path(environ["HOME"], ".config", "heronpy", FILE_NAME))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _environment_layer(environ: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:
+    known = {environment_name(key): key for key in defaults()}
+    for name, value in environ.items():
+        if not name.startswith(ENVIRONMENT_PREFIX):
+            continue
+        if name not in known:
+            msg = f"environment variable {name} is no setting{did_you_mean(name, known)}"
+            raise ConfigError(msg, hint=f"unset {name}")
+        yield known[name], value, f"environment {name}"
+
+
+def _flag_layer(flags: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:
+    for key, value in flags.items():
+        yield key, _scalar(value) if key.startswith("topology.") else value, "flag --set"
+
+
+def _checked(key: str, value: Any, origin: str) -> Any:
+    if is_free(key):
+        return value
+    kind = kinds().get(key)
+    if kind is None:
+        msg = f"unknown setting {key!r} (from {origin}){did_you_mean(key, defaults())}"
+        raise ConfigError(msg, hint="heronpy config show")
+    try:
+        return convert(kind, value)
+    except ValueError as error:
+        msg = f"{key} {error} (from {origin})"
+        raise ConfigError(msg) from None
+
+
+def _scalar(text: str) -> str | int | float | bool:
+    """Topology config keeps its types, so a number given on the command line becomes one."""
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
