@@ -1,0 +1,32 @@
+"""Control messages: control.proto is the only place where they are defined (`make proto` generates the rest)."""
+
+from heronpy.kernel.protocol.control_pb2 import (
+    ContainerBeat,
+    ContainerMetrics,
+    Envelope,
+    InstanceBeat,
+    LiveNotice,
+    MetricsReport,
+    PlanNotice,
+    Sample,
+    StatusReply,
+    StatusRequest,
+)
+from heronpy.kernel.protocol.envelope import PROTOCOL_VERSION, Body, unwrap, wrap
+
+__all__ = [
+    "PROTOCOL_VERSION",
+    "Body",
+    "ContainerBeat",
+    "ContainerMetrics",
+    "Envelope",
+    "InstanceBeat",
+    "LiveNotice",
+    "MetricsReport",
+    "PlanNotice",
+    "Sample",
+    "StatusReply",
+    "StatusRequest",
+    "unwrap",
+    "wrap",
+]

@@ -1,0 +1,159 @@
+"""Credit: how much an emitter may have on its way to one task. Both sides of a channel, without any I/O.
+
+Positions are cumulative, so a grant is a level and not a step: a lost, repeated or late one does no harm.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from typing import NamedTuple
+
+_GRANT = struct.Struct("<QQ")
+
+
+class Grant(NamedTuple):
+    """What a receiver tells an emitter, in tuples since the emitter started."""
+
+    #: all before this position is done with
+    consumed: int
+    #: nothing from this position on may be sent yet
+    limit: int
+
+    def encode(self) -> bytes:
+        return _GRANT.pack(*self)
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Grant:
+        return cls(*_GRANT.unpack(payload))
+
+
+#: the first word of a receiver that has just started: it tells an emitter that its predecessor is gone
+HELLO = Grant(0, 0)
+
+
+class Spending:
+    """The emitter's side of one channel."""
+
+    __slots__ = ("_frames", "_initial", "_max_bytes", "bytes_in_flight", "consumed", "limit", "receiver", "sent")
+
+    def __init__(self, initial: int, max_bytes: int) -> None:
+        self._initial = initial
+        self._max_bytes = max_bytes
+        #: (position behind the frame, its size) of all that is on its way
+        self._frames: deque[tuple[int, int]] = deque()
+        self.bytes_in_flight = 0
+        #: incarnation of the receiver whose grants count; 0 until one was heard
+        self.receiver = 0
+        self.sent = 0
+        self.consumed = 0
+        self.limit = initial
+
+    def room(self) -> int:
+        """Tuples that may be sent now. One frame may pass the byte limit, so that a large tuple gets through."""
+        if self.bytes_in_flight >= self._max_bytes:
+            return 0
+        return self.limit - self.sent
+
+    @property
+    def idle(self) -> bool:
+        """Whether the receiver has finished all that it was sent."""
+        return self.consumed == self.sent
+
+    def spend(self, count: int, size: int) -> None:
+        self.sent += count
+        self.bytes_in_flight += size
+        self._frames.append((self.sent, size))
+
+    def on_grant(self, incarnation: int, grant: Grant) -> bool:
+        """Take a grant; False when it is of a receiver that has been replaced."""
+        if incarnation < self.receiver:
+            return False
+        if incarnation > self.receiver and self.receiver:
+            self._start_over()
+        self.receiver = incarnation
+        self.limit = max(self.limit, grant.limit)
+        self._settle(min(grant.consumed, self.sent))
+        return True
+
+    def _start_over(self) -> None:
+        """A new receiver has nothing of what its predecessor was sent."""
+        self._settle(self.sent)
+        self.limit = self.sent + self._initial
+
+    def _settle(self, consumed: int) -> None:
+        self.consumed = max(self.consumed, consumed)
+        while self._frames and self._frames[0][0] <= self.consumed:
+            self.bytes_in_flight -= self._frames.popleft()[1]
+
+
+class Arrival(NamedTuple):
+    """The verdict on one frame."""
+
+    accepted: bool
+    #: tuples that were sent before it on this channel and never came
+    missing: int
+
+
+_REFUSED = Arrival(False, 0)
+
+
+class Receiving:
+    """The receiver's side of one channel."""
+
+    __slots__ = ("_limit", "_told", "consumed", "received", "source")
+
+    def __init__(self) -> None:
+        #: incarnation of the emitter; 0 until a frame came
+        self.source = 0
+        self.received = 0
+        self.consumed = 0
+        #: what the last grant said
+        self._limit = 0
+        self._told = -1
+
+    def on_frame(self, incarnation: int, position: int, count: int) -> Arrival:
+        """Account for a data frame: a replaced emitter and a repeat are refused, gaps are counted."""
+        if incarnation > self.source:
+            self._begin(incarnation, position)
+        elif incarnation < self.source or position < self.received:
+            return _REFUSED
+        missing = position - self.received
+        self.consumed += missing
+        self.received = position + count
+        return Arrival(True, missing)
+
+    def on_probe(self, incarnation: int, position: int) -> int:
+        """A waiting emitter says how far it is; what has not come by now is lost. Returns how much."""
+        if incarnation < self.source:
+            return 0
+        if incarnation > self.source:
+            self._begin(incarnation, position)
+        missing = max(position - self.received, 0)
+        self.received += missing
+        self.consumed += missing
+        self._told = -1  # it may be waiting because the last grant was lost: say it again
+        return missing
+
+    def on_consumed(self, count: int) -> None:
+        self.consumed += count
+
+    @property
+    def queued(self) -> int:
+        return self.received - self.consumed
+
+    def grant(self, window: int, *, idle: bool) -> Grant | None:
+        """The next grant, if there is enough news for a message: a quarter of a window, or any when idle."""
+        news = self.consumed - self._told
+        if news <= 0 or (not idle and self._told >= 0 and news * 4 < window):
+            return None
+        self._told = self.consumed
+        self._limit = max(self._limit, self.consumed + window)
+        return Grant(self.consumed, self._limit)
+
+    def _begin(self, incarnation: int, position: int) -> None:
+        """What an emitter sent to our predecessor was never ours: count from where it is."""
+        self.source = incarnation
+        self.received = self.consumed = position
+        self._limit = 0
+        self._told = -1

@@ -1,0 +1,93 @@
+"""Data frames: a fixed-width routing prefix and a payload that only the two ends understand.
+
+The layout, its version and every kind are described in docs/protocol.md.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Final, NamedTuple
+
+from heronpy.kernel.errors import ProtocolError
+
+MAGIC: Final = 0x5048  # "HP" on the wire
+VERSION: Final = 1
+
+#: a batch of tuples of one stream
+DATA: Final = 1
+#: receiver to emitter: how far it may go
+CREDIT: Final = 2
+#: emitter to receiver: "I have waited long; this is how far I went"
+PROBE: Final = 3
+
+KINDS: Final = frozenset({DATA, CREDIT, PROBE})
+
+# magic, version, kind, destination, source, stream, count, epoch, incarnation, run, position
+_HEAD = struct.Struct("<HBBIIHIIQIQ")
+_CRC = struct.Struct("<I")
+_ALL = struct.Struct(_HEAD.format + "I")
+_ROUTE = struct.Struct("<HBBII")
+
+PREFIX_BYTES: Final = _ALL.size
+
+
+class Prefix(NamedTuple):
+    """What is known of a frame without opening it."""
+
+    kind: int
+    destination: int
+    source: int
+    stream: int
+    #: tuples in the payload
+    count: int
+    #: plan that routed it
+    epoch: int
+    #: of the source process
+    incarnation: int
+    #: raised by each restore; frames of an earlier run are dropped
+    run: int
+    #: tuples sent on this source→destination channel before this frame
+    position: int
+
+
+def seal(prefix: Prefix, payload: bytes) -> tuple[bytes, bytes]:
+    """The two parts of a frame as they travel, with a checksum over both."""
+    head = _HEAD.pack(MAGIC, VERSION, *prefix)
+    return head + _CRC.pack(zlib.crc32(payload, zlib.crc32(head))), payload
+
+
+def unseal(prefix: bytes, payload: bytes) -> Prefix:
+    """Read and check a whole frame; ProtocolError says what is wrong with it."""
+    if len(prefix) != PREFIX_BYTES:
+        msg = f"prefix of {len(prefix)} bytes instead of {PREFIX_BYTES}"
+        raise ProtocolError(msg)
+    magic, version, *fields, crc = _ALL.unpack_from(prefix)
+    _check_kind(magic, version, fields[0])
+    if zlib.crc32(payload, zlib.crc32(prefix[: _HEAD.size])) != crc:
+        msg = "checksum does not match"
+        raise ProtocolError(msg)
+    return Prefix(*fields)
+
+
+def route(prefix: bytes) -> tuple[int, int]:
+    """Destination and source task: all that a Stream Manager ever looks at."""
+    if len(prefix) != PREFIX_BYTES:
+        msg = f"prefix of {len(prefix)} bytes instead of {PREFIX_BYTES}"
+        raise ProtocolError(msg)
+    magic, version, kind, destination, source = _ROUTE.unpack_from(prefix)
+    if magic != MAGIC or version != VERSION or kind not in KINDS:
+        _check_kind(magic, version, kind)
+    return destination, source
+
+
+def _check_kind(magic: int, version: int, kind: int) -> None:
+    if magic != MAGIC:
+        msg = f"not a frame of ours (magic {magic:#06x})"
+        raise ProtocolError(msg)
+    if version != VERSION:
+        msg = f"protocol version {version}, this side speaks {VERSION}"
+        raise ProtocolError(msg)
+    if kind not in KINDS:
+        msg = f"unknown frame kind {kind}"
+        raise ProtocolError(msg)

@@ -1,0 +1,49 @@
+"""Facts about processes of this machine, read from /proc."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+
+class Process(msgspec.Struct, frozen=True):
+    """One process at one moment. Its pid and start time together are never used again until a reboot."""
+
+    pid: int
+    #: one letter; Z is a zombie, which runs no more
+    state: str
+    parent: int
+    group: int
+    session: int
+    #: clock ticks since boot
+    started: int
+
+    @property
+    def alive(self) -> bool:
+        return self.state not in "ZX"
+
+
+def process(pid: int) -> Process | None:
+    """The process with this pid, or None."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # the name before the last ")" is free text and may itself hold blanks and brackets
+    fields = stat[stat.rindex(")") + 2 :].split()
+    return Process(pid, fields[0], int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
+
+
+def processes() -> Iterator[Process]:
+    """Every process that can be seen, zombies included."""
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (found := process(int(name))) is not None:
+            yield found
+
+
+def boot_id() -> str:
+    """Changes with every boot of the machine, so that a start time from before cannot be mistaken."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -1,0 +1,128 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Envelope(_message.Message):
+    __slots__ = ("version", "instance_beat", "plan_notice", "live_notice", "container_beat", "metrics_report", "container_metrics", "status_request", "status_reply")
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    INSTANCE_BEAT_FIELD_NUMBER: _ClassVar[int]
+    PLAN_NOTICE_FIELD_NUMBER: _ClassVar[int]
+    LIVE_NOTICE_FIELD_NUMBER: _ClassVar[int]
+    CONTAINER_BEAT_FIELD_NUMBER: _ClassVar[int]
+    METRICS_REPORT_FIELD_NUMBER: _ClassVar[int]
+    CONTAINER_METRICS_FIELD_NUMBER: _ClassVar[int]
+    STATUS_REQUEST_FIELD_NUMBER: _ClassVar[int]
+    STATUS_REPLY_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    instance_beat: InstanceBeat
+    plan_notice: PlanNotice
+    live_notice: LiveNotice
+    container_beat: ContainerBeat
+    metrics_report: MetricsReport
+    container_metrics: ContainerMetrics
+    status_request: StatusRequest
+    status_reply: StatusReply
+    def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ...) -> None: ...
+
+class InstanceBeat(_message.Message):
+    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live")
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    TRACEBACK_FIELD_NUMBER: _ClassVar[int]
+    BUSY_FIELD_NUMBER: _ClassVar[int]
+    LIVE_FIELD_NUMBER: _ClassVar[int]
+    task: int
+    incarnation: int
+    pid: int
+    epoch: int
+    state: str
+    error: str
+    traceback: str
+    busy: str
+    live: str
+    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ...) -> None: ...
+
+class PlanNotice(_message.Message):
+    __slots__ = ("epoch", "plan")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PLAN_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    plan: bytes
+    def __init__(self, epoch: _Optional[int] = ..., plan: _Optional[bytes] = ...) -> None: ...
+
+class LiveNotice(_message.Message):
+    __slots__ = ("state",)
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    state: str
+    def __init__(self, state: _Optional[str] = ...) -> None: ...
+
+class ContainerBeat(_message.Message):
+    __slots__ = ("container", "incarnation", "endpoint", "instances")
+    CONTAINER_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    INSTANCES_FIELD_NUMBER: _ClassVar[int]
+    container: int
+    incarnation: int
+    endpoint: str
+    instances: _containers.RepeatedCompositeFieldContainer[InstanceBeat]
+    def __init__(self, container: _Optional[int] = ..., incarnation: _Optional[int] = ..., endpoint: _Optional[str] = ..., instances: _Optional[_Iterable[_Union[InstanceBeat, _Mapping]]] = ...) -> None: ...
+
+class Sample(_message.Message):
+    __slots__ = ("name", "value", "kind", "labels")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: float
+    kind: str
+    labels: _containers.ScalarMap[str, str]
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., kind: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class MetricsReport(_message.Message):
+    __slots__ = ("source", "task", "incarnation", "pid", "samples")
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    source: str
+    task: int
+    incarnation: int
+    pid: int
+    samples: _containers.RepeatedCompositeFieldContainer[Sample]
+    def __init__(self, source: _Optional[str] = ..., task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., samples: _Optional[_Iterable[_Union[Sample, _Mapping]]] = ...) -> None: ...
+
+class ContainerMetrics(_message.Message):
+    __slots__ = ("container", "reports")
+    CONTAINER_FIELD_NUMBER: _ClassVar[int]
+    REPORTS_FIELD_NUMBER: _ClassVar[int]
+    container: int
+    reports: _containers.RepeatedCompositeFieldContainer[MetricsReport]
+    def __init__(self, container: _Optional[int] = ..., reports: _Optional[_Iterable[_Union[MetricsReport, _Mapping]]] = ...) -> None: ...
+
+class StatusRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StatusReply(_message.Message):
+    __slots__ = ("status",)
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    status: bytes
+    def __init__(self, status: _Optional[bytes] = ...) -> None: ...

@@ -1,0 +1,79 @@
+"""Who may connect: CURVE key pairs, and an allow-list that answers ZeroMQ's authentication requests."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import zmq
+from zmq.utils import z85
+
+log = logging.getLogger(__name__)
+
+#: connections that may wait for their key to be registered; beyond it the oldest is forgotten
+PARKED_MAX = 256
+
+
+class KeyPair(NamedTuple):
+    """A CURVE key pair in its printable form. The secret half never leaves the process that made it."""
+
+    public: str
+    secret: str
+
+    @classmethod
+    def make(cls) -> KeyPair:
+        public, secret = zmq.curve_keypair()
+        return cls(public.decode(), secret.decode())
+
+
+class Gatekeeper:
+    """Answers for all CURVE servers of a process: keys on the list may connect.
+
+    A peer may connect a moment before its key is known here, and libzmq never tries again after a
+    refusal. So unknown keys get no answer: they wait, and are let in when their key is allowed or dropped
+    by the handshake timeout, after which the peer does try again.
+    """
+
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
+        self.socket = context.socket(zmq.ROUTER)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.bind("inproc://zeromq.zap.01")
+        self._allowed: set[bytes] = set()
+        #: public key → ZAP requests that wait for it
+        self._parked: dict[bytes, list[list[bytes]]] = {}
+        #: connections whose key was unknown
+        self.rejected = 0
+
+    def allow(self, public_keys: Iterable[str]) -> None:
+        """Replace the allow-list."""
+        self._allowed = {z85.decode(key) for key in public_keys}
+        for key in self._allowed & self._parked.keys():
+            for request in self._parked.pop(key):
+                self._admit(request)
+
+    def on_readable(self) -> None:
+        while self.socket.poll(0):
+            request = self.socket.recv_multipart()
+            # identity, "", version, id, domain, address, identity, mechanism, key
+            if len(request) < 9 or request[7] != b"CURVE":
+                continue
+            key = request[8]
+            if key in self._allowed:
+                self._admit(request)
+            else:
+                self._park(key, request)
+
+    def close(self) -> None:
+        self.socket.close(linger=0)
+
+    def _park(self, key: bytes, request: list[bytes]) -> None:
+        self.rejected += 1
+        log.info("unknown key from %s: waiting for its registration", request[5].decode(errors="replace"))
+        self._parked.setdefault(key, []).append(request)
+        while len(self._parked) > PARKED_MAX:
+            self._parked.pop(next(iter(self._parked)))
+
+    def _admit(self, request: list[bytes]) -> None:
+        reply = [request[0], b"", request[2], request[3], b"200", b"OK", b"", b""]
+        self.socket.send_multipart(reply)

@@ -1,0 +1,159 @@
+"""One loop for every process: wait, serve what is urgent, serve the rest, run what is due."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable
+from types import FrameType
+from typing import Protocol
+
+import zmq
+
+Handler = Callable[[], None]
+
+
+class _HasSocket(Protocol):
+    @property
+    def socket(self) -> zmq.Socket[bytes]: ...
+
+
+#: something to wait for: one of our sockets, or a file descriptor
+Source = _HasSocket | int
+
+
+class Timer:
+    """A call that is due later. Cancel it as often as you like."""
+
+    __slots__ = ("_call", "_interval", "cancelled", "due")
+
+    def __init__(self, due: float, interval: float, call: Handler) -> None:
+        self.due = due
+        self._interval = interval
+        self._call = call
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def fire(self, now: float) -> bool:
+        """Run; True when it wants to run again. A late timer does not try to catch up."""
+        self._call()
+        self.due = max(self.due + self._interval, now)
+        return self._interval > 0 and not self.cancelled
+
+
+class Reactor:
+    """Handlers for sockets and descriptors, timers, and calls from other threads. Not thread-safe but for wake()."""
+
+    def __init__(self) -> None:
+        self._poller = zmq.Poller()
+        self._handlers: dict[object, tuple[bool, Handler]] = {}
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._sequence = itertools.count()
+        self._calls: deque[Handler] = deque()
+        self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self.register(self._wake_fd, self._on_wake, urgent=True)
+        self.stopping = False
+
+    def register(self, source: Source, handler: Handler, *, urgent: bool = False) -> None:
+        """Call `handler` whenever there is something to read. It must do a bounded amount of work."""
+        waitable = source if isinstance(source, int) else source.socket
+        self._poller.register(waitable, zmq.POLLIN)
+        self._handlers[waitable] = (urgent, handler)
+
+    def unregister(self, source: Source) -> None:
+        waitable = source if isinstance(source, int) else source.socket
+        if self._handlers.pop(waitable, None):
+            self._poller.unregister(waitable)
+
+    def call_later(self, delay: float, call: Handler) -> Timer:
+        return self._add(Timer(time.monotonic() + delay, 0.0, call))
+
+    def call_every(self, interval: float, call: Handler) -> Timer:
+        return self._add(Timer(time.monotonic() + interval, interval, call))
+
+    def call_from_thread(self, call: Handler) -> None:
+        """Run `call` in the reactor's thread soon. Safe from any thread."""
+        self._calls.append(call)
+        self.wake()
+
+    def wake(self) -> None:
+        """End a wait. Safe from any thread and from a signal handler."""
+        with contextlib.suppress(OSError):
+            os.eventfd_write(self._wake_fd, 1)
+
+    def stop(self) -> None:
+        """Leave run() after this turn. Safe from any thread and from a signal handler."""
+        self.stopping = True
+        self.wake()
+
+    def stop_on_signals(self) -> None:
+        """SIGTERM and SIGINT end run(); main thread only."""
+
+        def on_signal(number: int, frame: FrameType | None) -> None:
+            del number, frame
+            self.stop()
+
+        signal.signal(signal.SIGTERM, on_signal)
+        signal.signal(signal.SIGINT, on_signal)
+
+    def stop_on_close(self, lifeline: int) -> None:
+        """End run() when the other end of this pipe is closed."""
+        self.register(lifeline, self.stop, urgent=True)
+
+    def run(self) -> None:
+        while not self.stopping:
+            self.turn(None)
+
+    def turn(self, timeout: float | None) -> None:
+        """Wait at most `timeout` seconds (None: until something happens), then serve everything once."""
+        ready = self._poller.poll(self._patience(timeout))
+        later = []
+        for waitable, _ in ready:
+            urgent, handler = self._handlers.get(waitable, (False, None))
+            if handler is None:
+                continue
+            if urgent:
+                handler()
+            else:
+                later.append((waitable, handler))
+        for waitable, handler in later:
+            if waitable in self._handlers:  # an earlier handler may have taken it out
+                handler()
+        if self._timers:
+            self._run_due()
+
+    def close(self) -> None:
+        os.close(self._wake_fd)
+
+    def _patience(self, timeout: float | None) -> int | None:
+        if self.stopping or self._calls:
+            return 0
+        if self._timers:
+            until = max(0.0, self._timers[0][0] - time.monotonic())
+            timeout = until if timeout is None else min(timeout, until)
+        # Rounded up: a timer must not spin through the last part of a millisecond.
+        return None if timeout is None else int(timeout * 1000 + 0.999)
+
+    def _run_due(self) -> None:
+        now = time.monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            timer = heapq.heappop(self._timers)[2]
+            if not timer.cancelled and timer.fire(now):
+                self._add(timer)
+
+    def _add(self, timer: Timer) -> Timer:
+        heapq.heappush(self._timers, (timer.due, next(self._sequence), timer))
+        return timer
+
+    def _on_wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.eventfd_read(self._wake_fd)
+        for _ in range(len(self._calls)):
+            self._calls.popleft()()

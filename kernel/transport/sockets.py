@@ -1,0 +1,165 @@
+"""ZeroMQ sockets that cannot be set up wrongly: never blocking, bounded, and with our errors."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+import zmq
+
+from heronpy.kernel.errors import PeerLost, UserError
+from heronpy.kernel.transport.curve import Gatekeeper, KeyPair
+
+#: frames that libzmq may hold per peer and direction; whatever is beyond waits in queues of our own
+HIGH_WATER_MARK = 64
+
+
+class Delivery(enum.Enum):
+    """What became of a message for a router's peer."""
+
+    SENT = 1
+    #: the peer does not keep up: hold it and try again
+    FULL = 2
+    #: no such peer is connected
+    UNKNOWN = 3
+
+
+class Transport:
+    """The ZeroMQ context of one process, its key pair and its allow-list."""
+
+    def __init__(self, *, host: str = "127.0.0.1", max_bytes: int = 16 << 20, handshake: float = 2.0) -> None:
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
+        self._host = host
+        self._max_bytes = max_bytes
+        self._handshake_ms = int(handshake * 1000)
+        self.keys = KeyPair.make()
+        self._gatekeeper: Gatekeeper | None = None
+
+    @property
+    def gatekeeper(self) -> Gatekeeper:
+        """Made with the first use, before any socket listens on TCP."""
+        if self._gatekeeper is None:
+            self._gatekeeper = Gatekeeper(self._context)
+        return self._gatekeeper
+
+    def router_ipc(self, path: str) -> Router:
+        """Listen on a unix socket; its folder must be ours alone."""
+        socket = self._socket(zmq.ROUTER)
+        _bind(socket, f"ipc://{path}")
+        return Router(socket, f"ipc://{path}")
+
+    def router_tcp(self, port: int = 0) -> Router:
+        """Listen on TCP for peers whose key is on the allow-list."""
+        assert self.gatekeeper is not None
+        socket = self._socket(zmq.ROUTER)
+        socket.setsockopt(zmq.CURVE_SERVER, 1)
+        socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
+        socket.setsockopt_string(zmq.ZAP_DOMAIN, "heronpy")
+        _bind(socket, f"tcp://{self._host}:{port or '*'}")
+        return Router(socket, socket.getsockopt_string(zmq.LAST_ENDPOINT))
+
+    def dealer_ipc(self, path: str, identity: bytes) -> Dealer:
+        socket = self._socket(zmq.DEALER)
+        socket.setsockopt(zmq.IDENTITY, identity)
+        socket.connect(f"ipc://{path}")
+        return Dealer(socket)
+
+    def dealer_tcp(self, endpoint: str, identity: bytes, server_key: str) -> Dealer:
+        """Connect to a router_tcp(); the server proves its key as well."""
+        socket = self._socket(zmq.DEALER)
+        socket.setsockopt(zmq.IDENTITY, identity)
+        socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
+        socket.setsockopt(zmq.CURVE_PUBLICKEY, self.keys.public.encode())
+        socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
+        socket.connect(endpoint)
+        return Dealer(socket)
+
+    def close(self) -> None:
+        """Close everything at once; nothing lingers, so nothing can hang the exit."""
+        self._context.destroy(linger=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _socket(self, kind: int) -> zmq.Socket[bytes]:
+        socket = self._context.socket(kind)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.SNDHWM, HIGH_WATER_MARK)
+        socket.setsockopt(zmq.RCVHWM, HIGH_WATER_MARK)
+        socket.setsockopt(zmq.MAXMSGSIZE, self._max_bytes)
+        socket.setsockopt(zmq.HANDSHAKE_IVL, self._handshake_ms)
+        socket.setsockopt(zmq.RECONNECT_IVL, 20)
+        socket.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
+        if kind == zmq.ROUTER:
+            socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+            socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
+        return socket
+
+
+class Router:
+    """The listening side: many peers, each with an identity."""
+
+    def __init__(self, socket: zmq.Socket[bytes], endpoint: str) -> None:
+        self.socket = socket
+        self.endpoint = endpoint
+
+    def receive(self) -> list[bytes] | None:
+        """[identity, part, …], or None when nothing is waiting."""
+        try:
+            return self.socket.recv_multipart(zmq.NOBLOCK)
+        except zmq.Again:
+            return None
+
+    def send(self, identity: bytes, *parts: bytes) -> Delivery:
+        try:
+            self.socket.send_multipart((identity, *parts), zmq.NOBLOCK)
+        except zmq.Again:
+            return Delivery.FULL
+        except zmq.ZMQError as error:
+            if error.errno == zmq.EHOSTUNREACH:
+                return Delivery.UNKNOWN
+            raise PeerLost(str(error)) from error
+        return Delivery.SENT
+
+    def close(self) -> None:
+        self.socket.close(linger=0)
+
+
+class Dealer:
+    """The connecting side: one peer, reconnected to by itself."""
+
+    def __init__(self, socket: zmq.Socket[bytes]) -> None:
+        self.socket = socket
+
+    def receive(self) -> list[bytes] | None:
+        """[part, …], or None when nothing is waiting."""
+        try:
+            return self.socket.recv_multipart(zmq.NOBLOCK)
+        except zmq.Again:
+            return None
+
+    def send(self, parts: Sequence[bytes]) -> bool:
+        """False when the peer does not keep up: hold the message and try again."""
+        try:
+            self.socket.send_multipart(parts, zmq.NOBLOCK)
+        except zmq.Again:
+            return False
+        return True
+
+    def close(self) -> None:
+        self.socket.close(linger=0)
+
+
+
+def _bind(socket: zmq.Socket[bytes], address: str) -> None:
+    try:
+        socket.bind(address)
+    except zmq.ZMQError as error:
+        socket.close(linger=0)
+        msg = f"cannot listen on {address}: {error.strerror}"
+        raise UserError(msg, hint="another transport.host, or free what holds the address") from error
