@@ -15,13 +15,24 @@ from heronpy.kernel.errors import ConfigError, did_you_mean
 ENVIRONMENT_PREFIX = "HERONPY_"
 FILE_NAME = "heron.toml"
 
+#: options that stand for a setting
+OPTIONS = {
+    "--state": "state.manager",
+    "--packing": "packing.algorithm",
+    "--scheduler": "scheduler.name",
+    "--timeout": "submit.timeout",
+}
+
 
 def load_config(
     file: str | None = None,
     environ: Mapping[str, str] = os.environ,
     flags: Mapping[str, str] = {},
 ) -> Config:
-    """The effective settings. `flags` is key to text, as given with --set; errors name the layer at fault."""
+    """The effective settings; errors name the layer at fault.
+
+    `flags` maps keys, as given with --set, or options that stand for one (`--state`), to text.
+    """
     values = {key: convert(kinds()[key], value) for key, value in defaults().items()}
     origins = dict.fromkeys(values, DEFAULT)
     layers = [*_file_layer(file, environ), *_environment_layer(environ), *_flag_layer(flags)]
@@ -72,8 +83,11 @@ def _environment_layer(environ: Mapping[str, str]) -> Iterable[tuple[str, Any, s
 
 
 def _flag_layer(flags: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:
-    for key, value in flags.items():
-        yield key, _scalar(value) if key.startswith("topology.") else value, "flag --set"
+    for name, value in flags.items():
+        if name in OPTIONS:
+            yield OPTIONS[name], value, f"flag {name}"
+        else:
+            yield name, _scalar(value) if name.startswith("topology.") else value, "flag --set"
 
 
 def _checked(key: str, value: Any, origin: str) -> Any:

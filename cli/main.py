@@ -1,0 +1,155 @@
+"""The command `heronpy`: a table of verbs, each imported when it is used, and one place where errors end."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from heronpy.kernel.errors import PluginError, UserError, did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+#: verb → what it does, in the order in which --help shows them
+VERBS = {
+    "demo": "Run a word count with a live table; Ctrl-C stops it.",
+    "run": "Run a topology in the foreground; Ctrl-C stops it.",
+    "submit": "Start a topology in the background and wait until it runs.",
+    "list": "List the topologies.",
+    "status": "Show the state of a topology and what it waits for.",
+    "top": "Watch the numbers of a topology, live.",
+    "logs": "Show or follow what a topology's processes wrote.",
+    "plan": "Show which instance runs in which container.",
+    "activate": "Let the spouts of a topology emit again.",
+    "deactivate": "Pause the spouts of a topology.",
+    "restart": "Restart the containers of a topology, or one of them.",
+    "kill": "End topologies and clear all they left.",
+    "plugins": "List the installed plugins.",
+    "config": "Show the settings and where each comes from.",
+    "completion": "Print the completion script for a shell.",
+    "version": "Show the versions of heronpy, Python and pyzmq.",
+}
+
+INTERRUPTED = 130
+
+
+class Verbs(click.Group):
+    """Our verbs, then those of plugins. Nothing of a verb is imported before it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return [*VERBS, *_plugin_commands()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name in VERBS:
+            module = importlib.import_module(f"heronpy.cli.{cmd_name}")
+            command: click.Command = module.command
+            return command
+        return _plugin_commands().get(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            msg = f"no command named {args[0]!r}{did_you_mean(args[0], self.list_commands(ctx))}"
+            raise click.UsageError(msg, ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_short_helps().items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        verbs = [
+            CompletionItem(verb, help=text)
+            for verb, text in _short_helps().items()
+            if verb.startswith(incomplete)
+        ]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def main(self, *args: Any, **extra: Any) -> NoReturn:
+        """Run, and end the process: one line for a user's mistake, a traceback only for ours."""
+        extra["standalone_mode"] = False
+        try:
+            outcome = super().main(*args, **extra)
+        except UserError as error:
+            _complain(str(error), error.exit_code)
+        except click.NoSuchOption as error:
+            _complain(_unknown_option(error), error.exit_code)
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.UsageError as error:
+            _complain(f"{_one_line(error)}{_see_help(error)}", error.exit_code)
+        except click.ClickException as error:
+            _complain(error.format_message(), error.exit_code)
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+        sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Run Python topologies: spouts and bolts as processes, everything else a plugin.
+
+    Start with `heronpy demo`.
+    """
+
+
+def main() -> NoReturn:
+    """Entry point of the command line."""
+    cli.main(prog_name="heronpy")
+
+
+def _short_helps() -> Mapping[str, str]:
+    try:
+        plugged = _plugin_commands()
+    except PluginError as error:
+        # a broken plugin must not take --help away
+        return {**VERBS, "(plugins)": str(error)}
+    return {**VERBS, **{name: command.get_short_help_str(80) for name, command in plugged.items()}}
+
+
+def _plugin_commands() -> Mapping[str, click.Command]:
+    """Verbs of plugins that are not ours; loading plugins is dear, so only if there are any."""
+    found = importlib.metadata.entry_points(group="heronpy")
+    if all(entry.value.startswith("heronpy.plugins.") for entry in found):
+        return {}
+    from heronpy.kernel.plugin import Registry
+
+    return {
+        provided.name: provided.value for provided in Registry.load().listing() if provided.kind == "command"
+    }
+
+
+def _unknown_option(error: click.NoSuchOption) -> str:
+    known: list[str] = []
+    takes_args = False
+    if error.ctx is not None:
+        known = [name for param in error.ctx.command.params for name in param.opts if name.startswith("-")]
+        takes_args = any(param.name == "args" for param in error.ctx.command.params)
+    own = " (try: the topology's own options after --)" if takes_args else _see_help(error)
+    return f"no option {error.option_name!r}{did_you_mean(error.option_name, [*known, '--help'])}{own}"
+
+
+def _one_line(error: click.UsageError) -> str:
+    message = " ".join(error.format_message().split()).rstrip(".")
+    return message[:1].lower() + message[1:]
+
+
+def _see_help(error: click.UsageError) -> str:
+    return f" (try: {error.ctx.command_path} --help)" if error.ctx is not None else ""
+
+
+def _complain(message: str, exit_code: int) -> NoReturn:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(exit_code)

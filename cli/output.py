@@ -1,0 +1,54 @@
+"""Plain tables, JSON, and numbers as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Aligned columns; those that hold only numbers stand to the right."""
+    lines = [list(headers), *(list(row) for row in rows)]
+    columns = list(zip(*lines, strict=True))
+    widths = [max(len(cell) for cell in column) for column in columns]
+    rightward = [_is_numeric(column[1:]) for column in columns]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, rightward, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def echo_json(value: Any) -> None:
+    """Readable JSON of anything msgspec can write."""
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def count(number: float) -> str:
+    """20400 → "20.4k"."""
+    for scale, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= scale * 0.99995:
+            return f"{number / scale:.1f}{suffix}"
+    return f"{number:.0f}"
+
+
+def elapsed(seconds: float) -> str:
+    """7512 → "2h05m"."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02}h"
+
+
+def _is_numeric(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(cell[:1].isdigit() or cell in ("", "-") for cell in cells)

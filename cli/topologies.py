@@ -1,0 +1,45 @@
+"""The topologies that exist: reading the state tree, and where their things are."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError, did_you_mean
+from heronpy.kernel.plugin import Registry, StateManager
+
+
+@contextlib.contextmanager
+def open_state(config: Config, registry: Registry | None = None) -> Iterator[StateManager]:
+    """The state manager that the settings name, closed at the end."""
+    state = (registry or Registry.load()).state_manager(config.text("state.manager"))()
+    state.initialize(config)
+    try:
+        yield state
+    finally:
+        state.close()
+
+
+def names(state: StateManager) -> list[str]:
+    return state.children("/")
+
+
+def require(state: StateManager, name: str) -> str:
+    """The name itself, or an error that says which topologies there are."""
+    known = names(state)
+    if name not in known:
+        none = "" if known else "; there is none"
+        msg = f"no topology named {name!r}{none}{did_you_mean(name, known)}"
+        raise UserError(msg, hint="heronpy list")
+    return name
+
+
+def work_folder(config: Config, name: str) -> Path:
+    """Logs, metrics files and container records of a topology on this machine."""
+    return config.home / "run" / name
+
+
+def log_folder(config: Config, name: str) -> Path:
+    return work_folder(config, name) / "logs"
