@@ -1,0 +1,71 @@
+"""Packing `round_robin`: a fixed number of containers, instances dealt to them in turn."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+
+import msgspec
+from typing_extensions import override
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.plugin import ResourceManager
+from heronpy.plugins.packing.changes import checked_changes, first_instances, new_instances, shrinking
+from heronpy.plugins.packing.removal import Placement, drain, fullest_first, placement_of, remove
+from heronpy.plugins.packing.request import read_request
+from heronpy.plugins.packing.shares import shared_out
+
+
+class RoundRobin(ResourceManager):
+    """Deals all instances to `topology.stmgrs` containers.
+
+    RAM is divided: components in `topology.component.rammap` get what they ask for, the others share what
+    their container leaves. CPU and disk are what was asked for.
+
+    A repack keeps the average number of instances per container, as far as that needs no move.
+    """
+
+    name = "round_robin"
+
+    @override
+    def initialize(self, config: Config, topology: LogicalPlan) -> None:
+        del config
+        self._request = read_request(topology)
+
+    @override
+    def pack(self) -> PackingPlan:
+        request = self._request
+        count = request.checked_stmgrs()
+        instances = first_instances(request, request.dealing_order())
+        dealt = {where + 1: instances[where::count] for where in range(count)}
+        containers = shared_out(request, dealt)
+        return PackingPlan(request.topology, self.name, containers, next_task=len(instances) + 1)
+
+    @override
+    def repack(self, current: PackingPlan, changes: Mapping[str, int]) -> PackingPlan:
+        changes = checked_changes(self._request, current, changes)
+        placed = placement_of(current)
+        total = len(current.instances())
+        wanted = -(-(total + sum(changes.values())) * len(placed) // total)
+        kept, shrink = drain(placed, shrinking(changes), max(len(placed) - wanted, 0))
+        kept = remove(kept, shrink, fullest_first)
+        for number in range(wanted - len(kept)):
+            kept[max(placed) + number + 1] = []
+        grown = new_instances(self._request, current, changes, self._request.dealing_order())
+        levels = [(len(instances), where) for where, instances in kept.items()]
+        heapq.heapify(levels)
+        for instance in grown:
+            level, where = heapq.heappop(levels)
+            kept[where].append(instance)
+            heapq.heappush(levels, (level + 1, where))
+        return msgspec.structs.replace(
+            current,
+            containers=shared_out(self._request, _without_empty(kept)),
+            next_task=current.next_task + len(grown),
+            epoch=current.epoch + 1,
+        )
+
+
+def _without_empty(placed: Placement) -> Placement:
+    return {where: instances for where, instances in placed.items() if instances}
