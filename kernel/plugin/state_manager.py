@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, TimedOut
+from heronpy.kernel.errors import NodeExists, NodeMissing, TimedOut
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -82,8 +82,6 @@ class StateManager(abc.ABC):
 
     def exists(self, path: str) -> bool:
         """Whether the node is there (also one that only has children)."""
-        from heronpy.kernel.errors import NodeMissing
-
         try:
             self.get(path)
         except NodeMissing:
@@ -92,23 +90,29 @@ class StateManager(abc.ABC):
 
     @contextlib.contextmanager
     def lock(self, path: str, *, timeout: float) -> Iterator[None]:
-        """Hold an exclusive lock; a holder that dies lets go. TimedOut names the path."""
+        """Hold an exclusive lock; a holder that dies lets go. TimedOut names the path. Not re-entrant."""
+        version = self._acquire(path, timeout)
+        try:
+            yield
+        finally:
+            # a lock that was lost meanwhile may be somebody else's by now
+            with contextlib.suppress(NodeMissing):
+                if self.get(path).version == version:
+                    self.delete(path)
+
+    def _acquire(self, path: str, timeout: float) -> int:
+        with contextlib.suppress(NodeExists):
+            return self.create(path, b"", ephemeral=True)
         deadline = time.monotonic() + timeout
         freed = threading.Event()
         watch = self.watch(path, freed.set)
         try:
             while True:
                 freed.clear()
-                try:
-                    self.create(path, b"", ephemeral=True)
-                    break
-                except NodeExists:
-                    if not freed.wait(max(0.0, deadline - time.monotonic())):
-                        msg = f"could not lock {path} in {timeout:g} s"
-                        raise TimedOut(msg, hint="again when the other command has finished") from None
+                with contextlib.suppress(NodeExists):
+                    return self.create(path, b"", ephemeral=True)
+                if not freed.wait(max(0.0, deadline - time.monotonic())):
+                    msg = f"could not lock {path} in {timeout:g} s"
+                    raise TimedOut(msg, hint="again when the other command has finished")
         finally:
             watch.cancel()
-        try:
-            yield
-        finally:
-            self.delete(path)

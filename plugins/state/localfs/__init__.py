@@ -1,0 +1,14 @@
+"""The state tree as folders and files of one machine, shared by its processes.
+
+    <home>/state/            the node "/"; every node is a folder
+        wordcount/           a child; it exists while it holds a value or a child
+            @value           its value (record.py)
+        @lock                held with flock by whoever changes the tree
+        @version             the last version given to any node
+        @sessions/<id>       one per process that owns ephemeral nodes, held with flock while it lives
+        @tmp/                what is being built or torn down; empty when nobody is changing the tree
+
+What the folders show is what every reader is told: a change is one rename into or out of the tree, so
+readers take no lock and see all of a change or nothing of it. A dead owner's nodes leave the same way,
+taken out by whoever notices first.
+"""

@@ -1,0 +1,59 @@
+"""The lock of the tree and the counter that versions come from."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterator
+
+from heronpy.plugins.state.localfs.descriptor import Descriptor
+
+_COUNTER = struct.Struct("<Q")
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Guard:
+    """Lets one thread of one process change the tree at a time."""
+
+    def __init__(self, root: Descriptor) -> None:
+        self._lock = Descriptor(os.open("@lock", _FLAGS, 0o600, dir_fd=root.fileno()))
+        self._counter = Descriptor(os.open("@version", _FLAGS, 0o600, dir_fd=root.fileno()))
+        # flock tells processes apart, not the threads that share one descriptor
+        self._threads = threading.RLock()
+        self._depth = 0
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock; the thread that has it may enter again. A holder that dies lets go."""
+        self._lock.fileno()
+        with self._threads:
+            if self._depth == 0:
+                fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX)
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if self._depth == 0:
+                    fcntl.flock(self._lock.fileno(), fcntl.LOCK_UN)
+
+    def next_version(self, after: int) -> int:
+        """A version that no node had, larger than `after`. Wants the lock.
+
+        The counter is not synced to disk: whoever remembers a version of before a power failure is gone with
+        it, and `after` keeps the versions of each node growing. A counter that is lost starts at the clock in
+        microseconds: no tree is changed that often, so this is past all that were given.
+        """
+        stored = os.pread(self._counter.fileno(), _COUNTER.size, 0)
+        last = _COUNTER.unpack(stored)[0] if len(stored) == _COUNTER.size else time.time_ns() // 1000
+        version = int(max(last, after)) + 1
+        os.pwrite(self._counter.fileno(), _COUNTER.pack(version), 0)
+        return version
+
+    def close(self) -> None:
+        self._lock.close()
+        self._counter.close()

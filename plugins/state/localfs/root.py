@@ -1,0 +1,42 @@
+"""The folder that holds a tree: made private, and refused when it is somebody else's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from heronpy.kernel.errors import StateError
+from heronpy.plugins.state.localfs.descriptor import Descriptor
+from heronpy.plugins.state.localfs.sessions import SESSIONS
+from heronpy.plugins.state.localfs.tree import TMP
+
+
+def open_root(folder: Path) -> Descriptor:
+    """Make the folder if needed, keep others out, and open it."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if not stat.S_ISDIR(folder.lstat().st_mode):
+        msg = f"the state folder {folder} is not a folder"
+        raise StateError(msg, hint="move it away, or set `home` to another folder")
+    root = Descriptor(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+    try:
+        _make_private(root, folder)
+        for name in (TMP, SESSIONS):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o700, dir_fd=root.fileno())
+    except BaseException:
+        root.close()
+        raise
+    return root
+
+
+def _make_private(root: Descriptor, folder: Path) -> None:
+    found = os.fstat(root.fileno())
+    if found.st_uid != os.geteuid():
+        msg = f"the state folder {folder} belongs to user {found.st_uid}, and you are user {os.geteuid()}"
+        raise StateError(msg, hint="set `home` to a folder of your own")
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        os.fchmod(root.fileno(), 0o700)

@@ -1,0 +1,96 @@
+"""Who owns ephemeral nodes, and whether they still live."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+
+from heronpy.plugins.state.localfs.descriptor import Descriptor
+from heronpy.plugins.state.localfs.tree import TMP
+
+SESSIONS = "@sessions"
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Session:
+    """One owner: a file that is held with flock for as long as its process lives, however that ends.
+
+    The file lists the paths of its ephemeral nodes, so that whoever finds the owner dead need not search the
+    tree. It stays open for writing: closing such a file is what watchers of the folder are told of.
+    """
+
+    def __init__(self, root: Descriptor) -> None:
+        """Wants the tree's lock, under which nobody clears the scratch folder."""
+        self.id = secrets.token_hex(8)
+        self._root = root
+        self._paths: set[str] = set()
+        fd = os.open(f"{TMP}/{self.id}", _NEW, 0o600, dir_fd=root.fileno())
+        self._file = Descriptor(fd)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # moved in when locked: nobody ever sees a living session without its lock
+            _rename(root, f"{TMP}/{self.id}", f"{SESSIONS}/{self.id}")
+        except BaseException:
+            self._file.close()
+            raise
+
+    def note(self, path: str) -> None:
+        """Write a path down, before its node is made."""
+        if path not in self._paths:
+            line = f"{path}\n".encode("ascii")
+            if os.write(self._file.fileno(), line) == len(line):
+                self._paths.add(path)
+
+    def paths(self) -> list[str]:
+        return sorted(self._paths)
+
+    def close(self) -> None:
+        forget(self._root, self.id)
+        self._file.close()
+
+
+def is_alive(root: Descriptor, session: str) -> bool:
+    """Whether the session's process lives. Readers share the lock, so asking never looks like living."""
+    try:
+        # not for writing: closing it again must not look like the owner's end
+        fd = os.open(f"{SESSIONS}/{session}", _READ, dir_fd=root.fileno())
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def dead_sessions(root: Descriptor) -> list[str]:
+    folder = os.open(SESSIONS, _READ | os.O_DIRECTORY, dir_fd=root.fileno())
+    try:
+        return [session for session in os.listdir(folder) if not is_alive(root, session)]
+    finally:
+        os.close(folder)
+
+
+def paths_of(root: Descriptor, session: str) -> list[str]:
+    """The paths that a session wrote down; the last may be cut short and then has no line end."""
+    try:
+        fd = os.open(f"{SESSIONS}/{session}", _READ, dir_fd=root.fileno())
+    except FileNotFoundError:
+        return []
+    with os.fdopen(fd, "rb") as file:
+        return [line[:-1].decode("ascii", "replace") for line in file if line.endswith(b"\n")]
+
+
+def forget(root: Descriptor, session: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{SESSIONS}/{session}", dir_fd=root.fileno())
+
+
+def _rename(root: Descriptor, source: str, target: str) -> None:
+    os.rename(source, target, src_dir_fd=root.fileno(), dst_dir_fd=root.fileno())

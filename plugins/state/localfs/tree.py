@@ -1,0 +1,221 @@
+"""Nodes as folders: reading them without a lock, changing them by one rename."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+
+from heronpy.kernel.names import NAME
+from heronpy.plugins.state.localfs.descriptor import Descriptor
+from heronpy.plugins.state.localfs.paths import Segments
+from heronpy.plugins.state.localfs.record import Record, decode
+
+log = logging.getLogger(__name__)
+
+VALUE = "@value"
+TMP = "@tmp"
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+#: errors that say "no node there": missing, a stray file, a symbolic link
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+class Tree:
+    """The tree below one folder. Methods that change it want the tree's lock to be held."""
+
+    def __init__(self, root: Descriptor) -> None:
+        self._root = root
+
+    def read(self, segments: Segments) -> Record | None:
+        """The node's record; None for no value or a damaged one."""
+        with self._folder(segments) as folder:
+            return None if folder is None else _read_value(folder, segments)
+
+    def has_value(self, segments: Segments) -> bool:
+        """Whether there is a value, good or damaged."""
+        with self._folder(segments) as folder:
+            return folder is not None and VALUE in os.listdir(folder)
+
+    def names(self, segments: Segments) -> list[str]:
+        """The children, sorted. A folder with neither a good value nor children is none."""
+        with self._folder(segments) as folder:
+            if folder is None:
+                return []
+            return [name for name in _subfolders(folder) if _is_node(folder, name, (*segments, name))]
+
+    def put(self, segments: Segments, record: Record) -> None:
+        """Store a record. A node that was not there appears with its missing parents in one rename."""
+        durable = record.durable
+        with self._nearest(segments) as (parent, depth), self._scratch() as (tmp, name):
+            missing = segments[depth:]
+            if missing:
+                os.mkdir(name, 0o700, dir_fd=tmp)
+                _write_chain(tmp, (name, *missing[1:]), record.encode(), durable)
+                os.rename(name, missing[0], src_dir_fd=tmp, dst_dir_fd=parent)
+            else:
+                _write_file(tmp, name, record.encode(), durable)
+                os.rename(name, VALUE, src_dir_fd=tmp, dst_dir_fd=parent)
+            if durable:
+                os.fsync(parent)
+
+    def drop(self, segments: Segments, *, durable: bool) -> None:
+        """Remove a value, and with it the folders that are left holding nothing."""
+        with self._folder(segments) as folder:
+            if folder is None:
+                return
+            if _subfolders(folder):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(VALUE, dir_fd=folder)
+                if durable:
+                    os.fsync(folder)
+                return
+        self.drop_all(segments, durable=durable)
+
+    def drop_all(self, segments: Segments, *, durable: bool) -> None:
+        """Remove a node and all below it in one rename, and parents that only led to it."""
+        keep = len(segments) - 1
+        while keep > 0 and self._only_leads_to(segments[:keep], segments[keep]):
+            keep -= 1
+        with self._folder(segments[:keep]) as parent, self._scratch() as (tmp, name):
+            if parent is None:
+                return
+            try:
+                os.rename(segments[keep], name, src_dir_fd=parent, dst_dir_fd=tmp)
+            except FileNotFoundError:
+                return
+            if durable:
+                os.fsync(parent)
+
+    def clear_scratch(self) -> None:
+        """Remove what a writer that died in the middle has left."""
+        with self._tmp() as tmp:
+            for name in os.listdir(tmp):
+                _remove(tmp, name)
+
+    def open_folder(self, segments: Segments) -> int | None:
+        """A descriptor of the node's folder, for the caller to close."""
+        fd = os.open(".", _FOLDER, dir_fd=self._root.fileno())
+        for segment in segments:
+            try:
+                below = os.open(segment, _FOLDER, dir_fd=fd)
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    raise
+                return None
+            finally:
+                os.close(fd)
+            fd = below
+        return fd
+
+    def _only_leads_to(self, segments: Segments, child: str) -> bool:
+        with self._folder(segments) as folder:
+            return folder is not None and VALUE not in os.listdir(folder) and _subfolders(folder) == [child]
+
+    @contextlib.contextmanager
+    def _folder(self, segments: Segments) -> Iterator[int | None]:
+        fd = self.open_folder(segments)
+        try:
+            yield fd
+        finally:
+            if fd is not None:
+                os.close(fd)
+
+    @contextlib.contextmanager
+    def _nearest(self, segments: Segments) -> Iterator[tuple[int, int]]:
+        """The deepest folder on the way that exists, and how many segments lead to it."""
+        depth = len(segments)
+        while (fd := self.open_folder(segments[:depth])) is None:
+            depth -= 1
+        try:
+            yield fd, depth
+        finally:
+            os.close(fd)
+
+    @contextlib.contextmanager
+    def _tmp(self) -> Iterator[int]:
+        fd = os.open(TMP, _FOLDER, dir_fd=self._root.fileno())
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextlib.contextmanager
+    def _scratch(self) -> Iterator[tuple[int, str]]:
+        """A fresh name in the scratch folder; whatever has it at the end goes."""
+        name = secrets.token_hex(8)
+        with self._tmp() as tmp:
+            try:
+                yield tmp, name
+            finally:
+                _remove(tmp, name)
+
+
+def _subfolders(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return sorted(e.name for e in entries if NAME.fullmatch(e.name) and e.is_dir(follow_symlinks=False))
+
+
+def _is_node(parent: int, name: str, segments: Segments) -> bool:
+    try:
+        folder = os.open(name, _FOLDER, dir_fd=parent)
+    except OSError as error:
+        if error.errno not in _ABSENT:
+            raise
+        return False
+    try:
+        return _read_value(folder, segments) is not None or bool(_subfolders(folder))
+    finally:
+        os.close(folder)
+
+
+def _read_value(folder: int, segments: Segments) -> Record | None:
+    try:
+        fd = os.open(VALUE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in _ABSENT:
+            raise
+        return None
+    with os.fdopen(fd, "rb") as file:
+        record = decode(file.read())
+    if record is None:
+        log.warning("the value of /%s is damaged and counts as missing", "/".join(segments))
+    return record
+
+
+def _write_chain(parent: int, names: Segments, data: bytes, durable: bool) -> None:
+    """Make names[1:] below the folder names[0], with the value in the last."""
+    folder = os.open(names[0], _FOLDER, dir_fd=parent)
+    try:
+        if len(names) == 1:
+            _write_file(folder, VALUE, data, durable)
+        else:
+            os.mkdir(names[1], 0o700, dir_fd=folder)
+            _write_chain(folder, names[1:], data, durable)
+        if durable:
+            os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _write_file(folder: int, name: str, data: bytes, durable: bool) -> None:
+    with os.fdopen(os.open(name, _NEW_FILE, 0o600, dir_fd=folder), "wb") as file:
+        file.write(data)
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
+
+
+def _remove(folder: int, name: str) -> None:
+    """Remove a file or a folder with all in it; a missing one is fine."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+    except IsADirectoryError:
+        shutil.rmtree(name, dir_fd=folder)

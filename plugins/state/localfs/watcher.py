@@ -1,0 +1,189 @@
+"""Watches: one thread that sleeps until a folder on the way to a watched node changes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+from collections.abc import Callable
+
+from heronpy.plugins.state.localfs import inotify
+from heronpy.plugins.state.localfs.descriptor import Descriptor
+from heronpy.plugins.state.localfs.inotify import Event, Inotify
+from heronpy.plugins.state.localfs.paths import Segments
+from heronpy.plugins.state.localfs.sessions import SESSIONS
+from heronpy.plugins.state.localfs.tree import VALUE, Tree
+
+log = logging.getLogger(__name__)
+
+
+class NodeWatch:
+    """One watch. Its chain has the folders from the root towards the node, as far as they exist."""
+
+    def __init__(self, watcher: Watcher, segments: Segments, callback: Callable[[], None]) -> None:
+        self.segments = segments
+        self.chain: list[int] = []
+        self.changed = False
+        self._watcher = watcher
+        self._callback = callback
+        self._cancelled = False
+        # held while the callback runs, so that cancel() can promise that none starts later
+        self._calling = threading.RLock()
+
+    def cancel(self) -> None:
+        with self._calling:
+            self._cancelled = True
+        self._watcher.forget(self)
+
+    def fire(self) -> None:
+        with self._calling:
+            if self._cancelled:
+                return
+            try:
+                self._callback()
+            except Exception:
+                log.exception("the callback of a watch on /%s failed", "/".join(self.segments))
+
+    def end(self) -> None:
+        """As cancel(), for a watcher that is closing: does not wait for a callback that runs."""
+        self._cancelled = True
+
+    @property
+    def reached(self) -> bool:
+        """Whether the node's own folder is there."""
+        return len(self.chain) == len(self.segments) + 1
+
+
+class Watcher:
+    """All watches of one state manager.
+
+    A change is told because an event said so, not because two looks differ: a child that went and came back
+    between two looks is told too. Events of before watch() returned are taken from the queue there.
+    """
+
+    def __init__(self, root: Descriptor, tree: Tree, session_ended: Callable[[str], None]) -> None:
+        self._tree = tree
+        self._session_ended = session_ended
+        self._lock = threading.Lock()
+        self._watches: set[NodeWatch] = set()
+        #: folder number → the watches whose chain has it
+        self._interest: dict[int, set[NodeWatch]] = {}
+        self._ended: list[str] = []
+        self._stopping = False
+        self._inotify = Inotify()
+        self._wake = Descriptor(os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
+        folder = os.open(SESSIONS, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root.fileno())
+        try:
+            self._sessions = self._inotify.add(folder, inotify.IN_CLOSE_WRITE)
+        finally:
+            os.close(folder)
+        self._thread = threading.Thread(target=self._run, name="localfs-watch", daemon=True)
+        self._thread.start()
+
+    def add(self, segments: Segments, callback: Callable[[], None]) -> NodeWatch:
+        watch = NodeWatch(self, segments, callback)
+        with self._lock:
+            self._collect()
+            self._watches.add(watch)
+            self._resolve(watch)
+            # what happened while we looked is what the caller finds on its first reading
+            self._collect()
+            watch.changed = False
+        os.eventfd_write(self._wake.fileno(), 1)
+        return watch
+
+    def forget(self, watch: NodeWatch) -> None:
+        with self._lock:
+            if watch in self._watches:
+                self._watches.discard(watch)
+                self._follow(watch, [])
+
+    def close(self) -> None:
+        with self._lock:
+            self._stopping = True
+            for watch in self._watches:
+                watch.end()
+            self._watches.clear()
+        os.eventfd_write(self._wake.fileno(), 1)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        poll = select.poll()
+        poll.register(self._inotify.fileno(), select.POLLIN)
+        poll.register(self._wake.fileno(), select.POLLIN)
+        while not self._stopping:
+            poll.poll()
+            self._turn()
+        self._inotify.close()
+        self._wake.close()
+
+    def _turn(self) -> None:
+        with self._lock:
+            self._quieten()
+            self._collect()
+            due = [watch for watch in self._watches if watch.changed]
+            for watch in due:
+                watch.changed = False
+            ended, self._ended = self._ended, []
+        for watch in due:
+            watch.fire()
+        for session in ended:
+            try:
+                self._session_ended(session)
+            except Exception:
+                log.exception("could not remove the ephemeral nodes of a process that ended")
+
+    def _quieten(self) -> None:
+        try:
+            os.eventfd_read(self._wake.fileno())
+        except BlockingIOError:
+            return
+
+    def _collect(self) -> None:
+        """Take the events that are waiting and mark the watches they concern."""
+        for event in self._inotify.read():
+            if event.mask & inotify.IN_Q_OVERFLOW:
+                for watch in self._watches:
+                    self._resolve(watch)
+                    watch.changed = True
+                self._ended.append("")
+            elif event.folder == self._sessions:
+                self._ended.append(event.name)
+            elif event.mask & inotify.ENTRIES:
+                for watch in tuple(self._interest.get(event.folder, ())):
+                    self._consider(watch, event)
+
+    def _consider(self, watch: NodeWatch, event: Event) -> None:
+        depth = watch.chain.index(event.folder)
+        if depth == len(watch.segments):
+            watch.changed |= event.name == VALUE or not event.name.startswith("@")
+        elif event.name == watch.segments[depth]:
+            before, was_reached = watch.chain, watch.reached
+            self._resolve(watch)
+            watch.changed |= watch.chain != before and (was_reached or watch.reached)
+
+    def _resolve(self, watch: NodeWatch) -> None:
+        """Walk down as far as folders exist. Each is watched before the next is looked up: no gap."""
+        chain: list[int] = []
+        for depth in range(len(watch.segments) + 1):
+            folder = self._tree.open_folder(watch.segments[:depth])
+            if folder is None:
+                break
+            try:
+                chain.append(self._inotify.add(folder, inotify.ENTRIES))
+            finally:
+                os.close(folder)
+        self._follow(watch, chain)
+
+    def _follow(self, watch: NodeWatch, chain: list[int]) -> None:
+        for folder in set(chain) - set(watch.chain):
+            self._interest.setdefault(folder, set()).add(watch)
+        for folder in set(watch.chain) - set(chain):
+            others = self._interest[folder]
+            others.discard(watch)
+            if not others:
+                del self._interest[folder]
+                self._inotify.remove(folder)
+        watch.chain = chain
