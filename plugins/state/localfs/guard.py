@@ -31,10 +31,10 @@ class Guard:
         """Hold the lock; the thread that has it may enter again. A holder that dies lets go."""
         self._lock.fileno()
         with self._threads:
-            if self._depth == 0:
-                fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX)
             self._depth += 1
             try:
+                if self._depth == 1:
+                    fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX)
                 yield
             finally:
                 self._depth -= 1

@@ -33,21 +33,21 @@ class LocalFsStateManager(StateManager):
         self._folder = Path(config["home"]).expanduser() / "state"
         self._session: Session | None = None
         self._watcher: Watcher | None = None
-        self._start = threading.Lock()
-        with disk_errors(self._folder):
+        self._life = threading.Lock()
+        self._closing = False
+        with contextlib.ExitStack() as undo, disk_errors(self._folder):
             self._root = open_root(self._folder)
-            try:
-                self._guard = Guard(self._root)
-                self._tree = Tree(self._root)
-                with self._guard.held():
-                    self._tree.clear_scratch()
-                self._reap_dead()
-            except BaseException:
-                self._root.close()
-                raise
+            undo.callback(self._root.close)
+            self._guard = Guard(self._root)
+            undo.callback(self._guard.close)
+            self._tree = Tree(self._root)
+            with self._guard.held():
+                self._tree.clear_scratch()
+            self._reap_dead()
+            undo.pop_all()
 
     def get(self, path: str) -> Node:
-        segments = node_segments_of(path)
+        segments = segments_of(path)
         with disk_errors(self._folder):
             record = self._tree.read(segments)
             if record is not None and self._is_orphan(record):
@@ -101,27 +101,29 @@ class LocalFsStateManager(StateManager):
     def watch(self, path: str, callback: Callable[[], None]) -> Watch:
         segments = segments_of(path)
         with disk_errors(self._folder):
-            with self._start:
+            with self._life:
                 self._root.fileno()
-                if self._watcher is None:
-                    self._watcher = Watcher(self._root, self._tree, self._session_ended)
+                watcher = self._watcher or Watcher(self._root, self._tree, self._sessions_ended)
+                self._watcher = watcher
             # after the watcher listens: an owner that dies from here on is heard of
             self._reap_dead()
-            return self._watcher.add(segments, callback)
+            return watcher.add(segments, callback)
 
     def close(self) -> None:
-        with self._start:
-            watcher, self._watcher = self._watcher, None
-            if self._root.closed:
+        with self._life:
+            if self._closing or self._root.closed:
                 return
-            if watcher is not None:
-                watcher.close()
-            try:
+            self._closing = True
+        # without the lock: a callback that runs now may want it
+        if self._watcher is not None:
+            self._watcher.close()
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._root.close)
+            stack.callback(self._guard.close)
+            if self._session is not None:
+                stack.callback(self._session.close)
                 with self._changing():
-                    self._leave()
-            finally:
-                self._guard.close()
-                self._root.close()
+                    self._leave(self._session)
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
@@ -145,16 +147,15 @@ class LocalFsStateManager(StateManager):
         return version
 
     def _own(self, path: str) -> str:
-        if self._session is None:
-            self._session = Session(self._root)
-        self._session.note(path)
-        return self._session.id
+        session = self._session or Session(self._root)
+        self._session = session
+        session.note(path)
+        return session.id
 
-    def _leave(self) -> None:
-        if self._session is not None:
-            for path in self._session.paths():
-                self._drop_owned(path, self._session.id)
-            self._session.close()
+    def _leave(self, session: Session) -> None:
+        for path in session.paths():
+            self._drop_owned(path, session.id)
+        forget(self._root, session.id)
 
     def _is_orphan(self, record: Record) -> bool:
         return bool(record.owner) and not is_alive(self._root, record.owner)
@@ -178,10 +179,10 @@ class LocalFsStateManager(StateManager):
         if record is not None and record.owner == session:
             self._tree.drop(segments, durable=False)
 
-    def _session_ended(self, session: str) -> None:
+    def _sessions_ended(self, sessions: list[str]) -> None:
         for pause in _RELEASE_PAUSES:
             time.sleep(pause)
-            if not is_alive(self._root, session):
+            if not any(is_alive(self._root, session) for session in sessions):
                 break
         self._reap_dead()
 

@@ -8,14 +8,17 @@ from heronpy.kernel.names import NAME
 Segments = tuple[str, ...]
 
 
+def is_node_path(path: str) -> bool:
+    """Whether it is the path of a node below the root."""
+    return path.startswith("/") and all(NAME.fullmatch(segment) for segment in path[1:].split("/"))
+
+
 def segments_of(path: str) -> Segments:
     """("a", "b") for "/a/b" and () for "/"; anything else is refused before a file is touched."""
     if path == "/":
         return ()
-    if isinstance(path, str) and path.startswith("/"):
-        segments = tuple(path[1:].split("/"))
-        if all(NAME.fullmatch(segment) for segment in segments):
-            return segments
+    if is_node_path(path):
+        return tuple(path[1:].split("/"))
     msg = f"{path!r} is not a state path: use names of letters, digits, '_', '-' or '.' after '/', as in /a/b"
     raise StateError(msg)
 

@@ -12,6 +12,8 @@ from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.sessions import SESSIONS
 from heronpy.plugins.state.localfs.tree import TMP
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 def open_root(folder: Path) -> Descriptor:
     """Make the folder if needed, keep others out, and open it."""
@@ -21,12 +23,13 @@ def open_root(folder: Path) -> Descriptor:
     if not stat.S_ISDIR(folder.lstat().st_mode):
         msg = f"the state folder {folder} is not a folder"
         raise StateError(msg, hint="move it away, or set `home` to another folder")
-    root = Descriptor(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+    root = Descriptor(os.open(folder, _FOLDER))
     try:
         _make_private(root, folder)
         for name in (TMP, SESSIONS):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=root.fileno())
+            os.close(os.open(name, _FOLDER, dir_fd=root.fileno()))  # refuses a symbolic link
     except BaseException:
         root.close()
         raise

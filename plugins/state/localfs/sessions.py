@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
 
 from heronpy.plugins.state.localfs.descriptor import Descriptor
+from heronpy.plugins.state.localfs.paths import is_node_path
 from heronpy.plugins.state.localfs.tree import TMP
 
 SESSIONS = "@sessions"
@@ -26,30 +28,35 @@ class Session:
     def __init__(self, root: Descriptor) -> None:
         """Wants the tree's lock, under which nobody clears the scratch folder."""
         self.id = secrets.token_hex(8)
-        self._root = root
         self._paths: set[str] = set()
-        fd = os.open(f"{TMP}/{self.id}", _NEW, 0o600, dir_fd=root.fileno())
-        self._file = Descriptor(fd)
+        tmp = f"{TMP}/{self.id}"
+        self._file = Descriptor(os.open(tmp, _NEW, 0o600, dir_fd=root.fileno()))
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             # moved in when locked: nobody ever sees a living session without its lock
-            _rename(root, f"{TMP}/{self.id}", f"{SESSIONS}/{self.id}")
+            os.rename(tmp, f"{SESSIONS}/{self.id}", src_dir_fd=root.fileno(), dst_dir_fd=root.fileno())
+            _sync_folder(root)
         except BaseException:
-            self._file.close()
+            self.close()
             raise
 
     def note(self, path: str) -> None:
-        """Write a path down, before its node is made."""
-        if path not in self._paths:
-            line = f"{path}\n".encode("ascii")
-            if os.write(self._file.fileno(), line) == len(line):
-                self._paths.add(path)
+        """Write a path down, before its node is made: after a power failure too, it leads to the node."""
+        if path in self._paths:
+            return
+        line = f"{path}\n".encode("ascii")
+        size = os.fstat(self._file.fileno()).st_size
+        if os.write(self._file.fileno(), line) != len(line):
+            os.ftruncate(self._file.fileno(), size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(self._file.fileno())
+        self._paths.add(path)
 
     def paths(self) -> list[str]:
         return sorted(self._paths)
 
     def close(self) -> None:
-        forget(self._root, self.id)
+        """Let go. The file stays until it is forgotten, for others to find what is left."""
         self._file.close()
 
 
@@ -78,13 +85,14 @@ def dead_sessions(root: Descriptor) -> list[str]:
 
 
 def paths_of(root: Descriptor, session: str) -> list[str]:
-    """The paths that a session wrote down; the last may be cut short and then has no line end."""
+    """The paths that a session wrote down; the last may be cut short, and then has no line end."""
     try:
         fd = os.open(f"{SESSIONS}/{session}", _READ, dir_fd=root.fileno())
     except FileNotFoundError:
         return []
     with os.fdopen(fd, "rb") as file:
-        return [line[:-1].decode("ascii", "replace") for line in file if line.endswith(b"\n")]
+        lines = [line[:-1].decode("ascii", "replace") for line in file if line.endswith(b"\n")]
+    return [line for line in lines if is_node_path(line)]
 
 
 def forget(root: Descriptor, session: str) -> None:
@@ -92,5 +100,9 @@ def forget(root: Descriptor, session: str) -> None:
         os.unlink(f"{SESSIONS}/{session}", dir_fd=root.fileno())
 
 
-def _rename(root: Descriptor, source: str, target: str) -> None:
-    os.rename(source, target, src_dir_fd=root.fileno(), dst_dir_fd=root.fileno())
+def _sync_folder(root: Descriptor) -> None:
+    folder = os.open(SESSIONS, _READ | os.O_DIRECTORY, dir_fd=root.fileno())
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

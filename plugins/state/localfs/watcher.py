@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import select
@@ -62,24 +63,27 @@ class Watcher:
     between two looks is told too. Events of before watch() returned are taken from the queue there.
     """
 
-    def __init__(self, root: Descriptor, tree: Tree, session_ended: Callable[[str], None]) -> None:
+    def __init__(self, root: Descriptor, tree: Tree, sessions_ended: Callable[[list[str]], None]) -> None:
         self._tree = tree
-        self._session_ended = session_ended
+        self._sessions_ended = sessions_ended
         self._lock = threading.Lock()
         self._watches: set[NodeWatch] = set()
         #: folder number → the watches whose chain has it
         self._interest: dict[int, set[NodeWatch]] = {}
-        self._ended: list[str] = []
+        #: sessions whose file was closed; empty when some may have been, None when none was
+        self._ended: list[str] | None = None
+        #: events were lost, so every chain has to be walked again
+        self._stale = False
         self._stopping = False
-        self._inotify = Inotify()
-        self._wake = Descriptor(os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
-        folder = os.open(SESSIONS, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root.fileno())
-        try:
-            self._sessions = self._inotify.add(folder, inotify.IN_CLOSE_WRITE)
-        finally:
-            os.close(folder)
-        self._thread = threading.Thread(target=self._run, name="localfs-watch", daemon=True)
-        self._thread.start()
+        with contextlib.ExitStack() as undo:
+            self._inotify = Inotify()
+            undo.callback(self._inotify.close)
+            self._wake = Descriptor(os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
+            undo.callback(self._wake.close)
+            self._sessions = self._watch_sessions(root)
+            self._thread = threading.Thread(target=self._run, name="localfs-watch", daemon=True)
+            self._thread.start()
+            undo.pop_all()
 
     def add(self, segments: Segments, callback: Callable[[], None]) -> NodeWatch:
         watch = NodeWatch(self, segments, callback)
@@ -109,13 +113,23 @@ class Watcher:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
+    def _watch_sessions(self, root: Descriptor) -> int:
+        folder = os.open(SESSIONS, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root.fileno())
+        try:
+            return self._inotify.add(folder, inotify.IN_CLOSE_WRITE)
+        finally:
+            os.close(folder)
+
     def _run(self) -> None:
         poll = select.poll()
         poll.register(self._inotify.fileno(), select.POLLIN)
         poll.register(self._wake.fileno(), select.POLLIN)
         while not self._stopping:
             poll.poll()
-            self._turn()
+            try:
+                self._turn()
+            except Exception:
+                log.exception("watching the state folder failed, and goes on")
         self._inotify.close()
         self._wake.close()
 
@@ -126,14 +140,11 @@ class Watcher:
             due = [watch for watch in self._watches if watch.changed]
             for watch in due:
                 watch.changed = False
-            ended, self._ended = self._ended, []
+            ended, self._ended = self._ended, None
         for watch in due:
             watch.fire()
-        for session in ended:
-            try:
-                self._session_ended(session)
-            except Exception:
-                log.exception("could not remove the ephemeral nodes of a process that ended")
+        if ended is not None and not self._stopping:
+            self._sessions_ended(ended)
 
     def _quieten(self) -> None:
         try:
@@ -143,17 +154,24 @@ class Watcher:
 
     def _collect(self) -> None:
         """Take the events that are waiting and mark the watches they concern."""
-        for event in self._inotify.read():
-            if event.mask & inotify.IN_Q_OVERFLOW:
-                for watch in self._watches:
-                    self._resolve(watch)
-                    watch.changed = True
-                self._ended.append("")
-            elif event.folder == self._sessions:
-                self._ended.append(event.name)
+        events = self._inotify.read()
+        walk_again = self._stale or any(event.mask & inotify.IN_Q_OVERFLOW for event in events)
+        self._stale = True  # should one of the next lines fail
+        for event in events:
+            if event.folder == self._sessions:
+                self._ended = [*(self._ended or ()), event.name]
             elif event.mask & inotify.ENTRIES:
                 for watch in tuple(self._interest.get(event.folder, ())):
                     self._consider(watch, event)
+        if walk_again:
+            self._walk_again()
+        self._stale = False
+
+    def _walk_again(self) -> None:
+        for watch in self._watches:
+            self._resolve(watch)
+            watch.changed = True
+        self._ended = self._ended or []
 
     def _consider(self, watch: NodeWatch, event: Event) -> None:
         depth = watch.chain.index(event.folder)
