@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import UserError
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ def takes_output(verb: F) -> F:
     )(verb)
 
 
+def takes_duration(verb: F) -> F:
+    """Adds --for DURATION; the verb gets it as `seconds`, None for no end."""
+    help_text = "Stop by itself after this long, e.g. 10s."
+    return click.option("--for", "seconds", metavar="DURATION", callback=_seconds, help=help_text)(verb)
+
+
 def takes_name(verb: F) -> F:
     """Adds the argument NAME, an existing topology."""
     return click.argument("name", shell_complete=complete_names)(verb)
@@ -84,6 +91,14 @@ def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) 
     except UserError:
         # the shell is no place for complaints; the command itself will say what is wrong
         return []
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    try:
+        return None if value is None else parse_duration(value)
+    except ValueError:
+        msg = f"{value!r} is not a duration such as 10s or 5m"
+        raise click.BadParameter(msg, ctx, param) from None
 
 
 def _remember_shortcut(ctx: click.Context, param: click.Parameter, value: str | None) -> None:

@@ -6,9 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError, did_you_mean
 from heronpy.kernel.plugin import Registry, StateManager
+
+#: seconds that a Topology Master gets to answer a question
+ANSWER_TIMEOUT = 2.0
 
 
 @contextlib.contextmanager
@@ -34,11 +38,6 @@ def require(state: StateManager, name: str) -> str:
         msg = f"no topology named {name!r}{none}{did_you_mean(name, known)}"
         raise UserError(msg, hint="heronpy list")
     return name
-
-
-def work_folder(config: Config, name: str) -> Path:
-    """Logs, metrics files and container records of a topology on this machine."""
-    return config.home / "run" / name
 
 
 def log_folder(config: Config, name: str) -> Path:

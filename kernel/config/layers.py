@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heronpy.kernel.config.config import DEFAULT, Config
-from heronpy.kernel.config.schema import convert, defaults, flatten, is_free, kinds
+from heronpy.kernel.config.schema import convert, defaults, flatten, is_free
 from heronpy.kernel.errors import ConfigError, did_you_mean
 
 ENVIRONMENT_PREFIX = "HERONPY_"
@@ -33,7 +33,7 @@ def load_config(
 
     `flags` maps keys, as given with --set, or options that stand for one (`--state`), to text.
     """
-    values = {key: convert(kinds()[key], value) for key, value in defaults().items()}
+    values = {key: convert(key, value) for key, value in defaults().items()}
     origins = dict.fromkeys(values, DEFAULT)
     layers = [*_file_layer(file, environ), *_environment_layer(environ), *_flag_layer(flags)]
     for key, value, origin in layers:
@@ -93,12 +93,11 @@ def _flag_layer(flags: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:
 def _checked(key: str, value: Any, origin: str) -> Any:
     if is_free(key):
         return value
-    kind = kinds().get(key)
-    if kind is None:
+    if key not in defaults():
         msg = f"unknown setting {key!r} (from {origin}){did_you_mean(key, defaults())}"
         raise ConfigError(msg, hint="heronpy config show")
     try:
-        return convert(kind, value)
+        return convert(key, value)
     except ValueError as error:
         msg = f"{key} {error} (from {origin})"
         raise ConfigError(msg) from None

@@ -14,6 +14,12 @@ from heronpy.kernel.config.units import DURATIONS, SIZES, parse_duration, parse_
 
 Kind = Literal["text", "path", "integer", "number", "switch", "words", "duration", "size"]
 
+#: settings that take one of a few words
+CHOICES = {
+    "container.start": ("zygote", "spawn"),
+    "log.level": ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+}
+
 #: tables whose keys we do not know: a stranger's plugins, and the topology's own config
 FREE_TABLES = ("plugins", "topology")
 
@@ -60,13 +66,18 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
             yield key, value
 
 
-def convert(kind: Kind, value: Any) -> Any:
+def convert(key: str, value: Any) -> Any:
     """The value in the form that code uses. ValueError says what was wanted."""
+    kind = kinds()[key]
     try:
-        return _CONVERTERS[kind](value)
+        converted = _CONVERTERS[kind](value)
     except (TypeError, ValueError):
         msg = f"must be {_WANTED[kind]}, got {value!r}"
         raise ValueError(msg) from None
+    if converted not in CHOICES.get(key, (converted,)):
+        msg = f"must be one of {', '.join(CHOICES[key])}, got {value!r}"
+        raise ValueError(msg)
+    return converted
 
 
 def _kind(default: Any) -> Kind:

@@ -87,6 +87,7 @@ def test_unknown_keys_are_errors_with_their_place_and_a_suggestion(tmp_path: Pat
             'credit.window must be a duration such as "250ms", "10s" or "5m", got \'soon\'',
         ),
         ("home", "", "home must be a path, got ''"),
+        ("container.start", "fork", "container.start must be one of zygote, spawn, got 'fork'"),
     ],
 )
 def test_wrong_types_say_what_was_wanted(key: str, value: str, complaint: str) -> None:
@@ -164,3 +165,10 @@ def test_every_setting_in_heron_toml_has_a_comment() -> None:
     bare = [line for line in settings if not line.partition("#")[2].strip()]
     assert bare == []
     assert len(settings) == len(defaults())
+
+
+def test_an_option_that_stands_for_a_setting_is_named_as_the_origin() -> None:
+    config = load_config(environ={}, flags={"--packing": "binpack", "--timeout": "5s"})
+    assert (config["packing.algorithm"], config.origin("packing.algorithm")) == ("binpack", "flag --packing")
+    with pytest.raises(ConfigError, match=r"submit.timeout must be a duration .* \(from flag --timeout\)"):
+        load_config(environ={}, flags={"--timeout": "soon"})

@@ -1,0 +1,20 @@
+"""heronpy activate NAME: lets the spouts emit again."""
+
+from __future__ import annotations
+
+import click
+
+from heronpy.cli.options import takes_name, takes_settings
+from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require
+from heronpy.kernel.config import Config
+from heronpy.kernel.master.client import set_live
+
+
+@click.command("activate")
+@takes_name
+@takes_settings
+def command(config: Config, name: str) -> None:
+    """Let the spouts of topology NAME emit again."""
+    with open_state(config) as state:
+        set_live(state, require(state, name), "RUNNING", timeout=ANSWER_TIMEOUT)
+    click.echo(f"{name}: spouts emit again")

@@ -1,0 +1,74 @@
+"""Running a topology in the foreground: start it, watch it, take it down when the user has seen enough."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+import click
+
+from heronpy.cli.live import watch
+from heronpy.cli.starting import start
+from heronpy.cli.submission import prepare
+from heronpy.cli.topologies import ANSWER_TIMEOUT, log_folder, names, open_state
+from heronpy.container.teardown import kill_topology
+from heronpy.kernel.config import Config
+from heronpy.kernel.master.client import topology_status
+from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.status import TopologyStatus
+
+
+def run_in_foreground(
+    config: Config, file: str, args: Sequence[str], *, name: str = "", seconds: float | None = None
+) -> None:
+    """Until Ctrl-C (or SIGTERM, q, or `seconds`); a second Ctrl-C ends the processes at once."""
+    registry = Registry.load()
+    prepared = prepare(config, registry, file, args, name)
+    started: list[str] = []
+    with open_state(config, registry) as state, _terminate_as_interrupt():
+        try:
+            for one in prepared:
+                start(config, state, one, wait=True)
+                started.append(one.logical.name)
+                click.echo(
+                    f"{one.logical.name} runs; logs in {log_folder(config, one.logical.name)}", err=True
+                )
+            watch(lambda: _statuses(state, started), footer="Ctrl-C stops the topology", seconds=seconds)
+        except KeyboardInterrupt:
+            click.echo("", err=True)
+        finally:
+            _stop(config, state, started)
+
+
+def _statuses(state: StateManager, started: list[str]) -> list[TopologyStatus]:
+    there = names(state)
+    return [topology_status(state, name, timeout=ANSWER_TIMEOUT) for name in started if name in there]
+
+
+def _stop(config: Config, state: StateManager, started: list[str]) -> None:
+    patience = config.number("kill.timeout")
+    for name in started:
+        click.echo(f"stopping {name} (Ctrl-C again: at once)", err=True)
+        try:
+            kill_topology(config, state, name, patience)
+        except KeyboardInterrupt:
+            patience = 0.0
+            kill_topology(config, state, name, patience)
+        click.echo(f"{name} is stopped, nothing is left", err=True)
+
+
+@contextlib.contextmanager
+def _terminate_as_interrupt() -> Iterator[None]:
+    """A SIGTERM takes the topology down like Ctrl-C does, instead of leaving it alone."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

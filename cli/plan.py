@@ -1,0 +1,41 @@
+"""heronpy plan NAME: which instance runs in which container."""
+
+from __future__ import annotations
+
+import click
+
+from heronpy.cli.options import takes_name, takes_output, takes_settings
+from heronpy.cli.output import echo_json, table
+from heronpy.cli.plan_view import plan_json, plan_rows
+from heronpy.cli.topologies import open_state, require
+from heronpy.kernel.config import Config
+from heronpy.kernel.plans import LogicalPlan, PackingPlan
+
+HEADERS = ("container", "instance", "kind", "cpu", "ram", "disk")
+
+
+@click.command("plan")
+@takes_name
+@takes_output
+@takes_settings
+def command(config: Config, name: str, output: str) -> None:
+    """Show the packing plan of topology NAME: its containers, their instances and resources."""
+    with open_state(config) as state:
+        require(state, name)
+        packing = PackingPlan.from_json(state.get(f"/{name}/packing_plan").value)
+        logical = LogicalPlan.from_json(state.get(f"/{name}/definition").value)
+    show_plan(packing, logical, output)
+
+
+def show_plan(packing: PackingPlan, logical: LogicalPlan, output: str) -> None:
+    """Print a plan; also what `submit --dry-run` does."""
+    if output == "json":
+        echo_json(plan_json(packing, logical))
+        return
+    counts = f"{len(packing.instances())} instances in {len(packing.containers)} containers"
+    click.echo(f"{packing.topology}: {counts} ({packing.algorithm})")
+    rows: list[tuple[str, ...]] = []
+    for container in plan_rows(packing, logical):
+        rows.append((str(container.id), "", "", *container.resources))
+        rows += [("", instance.label, instance.kind, *instance.resources) for instance in container.instances]
+    click.echo(table(HEADERS, rows))

@@ -1,0 +1,50 @@
+"""Submit and wait, as seen at a terminal: progress, and the failing log's last lines."""
+
+from __future__ import annotations
+
+import click
+
+from heronpy.cli.log_files import tail
+from heronpy.cli.progress import Progress
+from heronpy.cli.submission import Prepared, StartFailed, submit, wait_until_running
+from heronpy.cli.topologies import log_folder
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.teardown import kill_topology
+from heronpy.kernel.config import Config
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.status import InstanceStatus
+
+#: lines of a failing instance's log that are shown
+TAIL = 20
+
+
+def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool) -> TopologyLaunch:
+    """Submit; with `wait`, return when it runs. What fails is taken down again, but its logs are kept."""
+    name = prepared.logical.name
+    launch = submit(config, state, prepared)
+    if not wait:
+        return launch
+    progress = Progress()
+    try:
+        wait_until_running(state, name, timeout=config.number("submit.timeout"), progress=progress.say)
+    except StartFailed as failure:
+        progress.clear()
+        _show_failure(config, name, failure.instance)
+        kill_topology(config, state, name, config.number("kill.timeout"), keep_logs=True)
+        raise
+    except KeyboardInterrupt:
+        progress.say(f"stopping {name}")
+        kill_topology(config, state, name, config.number("kill.timeout"))
+        raise
+    finally:
+        progress.clear()
+    return launch
+
+
+def _show_failure(config: Config, name: str, instance: InstanceStatus) -> None:
+    path = log_folder(config, name) / f"{instance.label}.log"
+    if path.is_file():
+        click.echo(f"last lines of {path}:", err=True)
+        for line in tail(path, TAIL):
+            click.echo(f"  {line}", err=True)
+    click.echo(f"all logs are kept in {path.parent}", err=True)

@@ -1,0 +1,43 @@
+"""heronpy status NAME: one look at a topology."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from heronpy.cli import status_view
+from heronpy.cli.options import takes_name, takes_output, takes_settings
+from heronpy.cli.output import echo_json, table
+from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require
+from heronpy.kernel.config import Config
+from heronpy.kernel.master.client import topology_status
+from heronpy.kernel.status import TopologyStatus
+
+
+@click.command("status")
+@takes_name
+@click.option("-v", "--verbose", is_flag=True, help="Also show every instance and container.")
+@takes_output
+@takes_settings
+def command(config: Config, name: str, verbose: bool, output: str) -> None:
+    """Show the state of topology NAME, its numbers, and what it waits for."""
+    with open_state(config) as state:
+        status = topology_status(state, require(state, name), timeout=ANSWER_TIMEOUT)
+    if output == "json":
+        echo_json(status)
+    else:
+        click.echo("\n\n".join(_sections(status, verbose)))
+
+
+def _sections(status: TopologyStatus, verbose: bool) -> list[str]:
+    now = time.time()
+    sections = ["\n".join([status_view.headline(status, now), *status_view.notes(status, now)])]
+    if status.instances:
+        sections.append(table(status_view.COMPONENT_HEADERS, status_view.component_rows(status)))
+    if verbose and status.instances:
+        sections.append(table(status_view.INSTANCE_HEADERS, status_view.instance_rows(status)))
+    if verbose and status.containers:
+        sections.append(table(status_view.CONTAINER_HEADERS, status_view.container_rows(status)))
+    sections += [f"{one.label}:\n{one.traceback.rstrip()}" for one in status.instances if one.traceback]
+    return sections

@@ -1,0 +1,163 @@
+"""A TopologyStatus as lines and rows; `status`, `top` and `run` show the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from heronpy.cli.output import count, elapsed
+from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
+
+COMPONENT_HEADERS = ("component", "kind", "instances", "in/s", "out/s", "latency", "queue", "errors", "state")
+INSTANCE_HEADERS = (
+    "instance",
+    "container",
+    "pid",
+    "in/s",
+    "out/s",
+    "latency",
+    "queue",
+    "errors",
+    "restarts",
+    "cpu",
+    "memory",
+    "state",
+)
+CONTAINER_HEADERS = ("container", "state", "endpoint", "frames", "MB", "backlog", "dropped", "rejected")
+
+#: the first of these that an instance is in is what its component is in
+WORST_FIRST = ("failed", "missing", "starting", "paused", "running")
+#: share of the time spent waiting for credit from which on it is worth a line
+NOTABLE_WAITING = 0.5
+
+
+def headline(status: TopologyStatus, now: float) -> str:
+    """Name, state, for how long, and how it was submitted."""
+    since = f" {elapsed(now - status.running_since)}" if status.running_since else ""
+    how = [part for part in (status.packing, status.scheduler, status.reliability) if part]
+    return "  ".join([status.name, f"{status.state}{since}", *how])
+
+
+def notes(status: TopologyStatus, now: float) -> list[str]:
+    """One line for everything that is not as it should be; empty when all is well."""
+    lines = [status.reason] if status.reason else []
+    for container in status.containers:
+        lines += _container_notes(container, now)
+    for instance in status.instances:
+        lines += _instance_notes(instance)
+    return lines
+
+
+def component_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
+    """One row per component, in the plan's order."""
+    groups: dict[str, list[InstanceStatus]] = {}
+    for instance in status.instances:
+        groups.setdefault(instance.component, []).append(instance)
+    return [_component_row(name, members) for name, members in groups.items()]
+
+
+def instance_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
+    return [
+        (
+            one.label,
+            str(one.container),
+            str(one.pid or "-"),
+            _rate_in(one.kind, one.execute_rate),
+            count(one.emit_rate),
+            _latency(one.latency_ms),
+            count(one.queue),
+            count(one.errors),
+            str(one.restarts),
+            f"{one.cpu_seconds:.1f}s",
+            f"{one.memory_bytes / 1024**2:.0f}MB",
+            one.state,
+        )
+        for one in status.instances
+    ]
+
+
+def container_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
+    return [
+        (
+            str(one.id),
+            one.state,
+            one.endpoint or "-",
+            count(one.frames),
+            f"{one.bytes / 1024**2:.1f}",
+            count(one.backlog),
+            count(one.dropped),
+            count(one.rejected),
+        )
+        for one in status.containers
+    ]
+
+
+def waiting_for(status: TopologyStatus) -> str:
+    """Who is not running yet, in one line; empty when everybody is."""
+    late = [one for one in status.instances if one.state not in ("running", "paused")]
+    if not late:
+        return status.reason if status.state not in ("RUNNING", "PAUSED") else ""
+    first = late[0]
+    others = f" and {len(late) - 1} more" if len(late) > 1 else ""
+    return f"{first.label} in container {first.container} ({first.state}){others}"
+
+
+def _component_row(name: str, members: list[InstanceStatus]) -> tuple[str, ...]:
+    kind = members[0].kind
+    worst = min((one.state for one in members), key=_badness)
+    affected = sum(one.state == worst for one in members)
+    return (
+        name,
+        kind,
+        str(len(members)),
+        _rate_in(kind, sum(one.execute_rate for one in members)),
+        count(sum(one.emit_rate for one in members)),
+        _latency(_mean_latency(members)),
+        count(sum(one.queue for one in members)),
+        count(sum(one.errors for one in members)),
+        worst if affected == len(members) else f"{affected} {worst}",
+    )
+
+
+def _badness(state: str) -> int:
+    return WORST_FIRST.index(state) if state in WORST_FIRST else -1
+
+
+def _mean_latency(members: Iterable[InstanceStatus]) -> float:
+    """Weighted by how much each did, so that an idle instance does not hide a slow one."""
+    weighted = [(one.latency_ms, one.execute_rate or one.emit_rate) for one in members]
+    total = sum(weight for _, weight in weighted)
+    if not total:
+        return max((latency for latency, _ in weighted), default=0.0)
+    return sum(latency * weight for latency, weight in weighted) / total
+
+
+def _rate_in(kind: str, rate: float) -> str:
+    return "-" if kind == "spout" else count(rate)
+
+
+def _latency(milliseconds: float) -> str:
+    return f"{milliseconds:.2f}ms" if milliseconds < 10 else f"{milliseconds:.0f}ms"
+
+
+def _container_notes(container: ContainerStatus, now: float) -> list[str]:
+    lines = []
+    if container.state == "missing":
+        how_long = f" for {elapsed(now - container.since)}" if container.since else ""
+        lines.append(f"container {container.id} is missing{how_long}")
+    if container.dropped or container.rejected:
+        lines.append(
+            f"container {container.id} dropped {container.dropped} and rejected {container.rejected} frames"
+        )
+    return lines
+
+
+def _instance_notes(instance: InstanceStatus) -> list[str]:
+    lines = []
+    if instance.error:
+        restarts = f" (restarted {instance.restarts} times)" if instance.restarts else ""
+        lines.append(f"{instance.label}: {instance.error}{restarts}")
+    if instance.busy:
+        lines.append(f"{instance.label} in {instance.busy}")
+    if instance.waiting >= NOTABLE_WAITING:
+        lines.append(f"{instance.label} waits for slower readers {instance.waiting:.0%} of the time")
+    return lines

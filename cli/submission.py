@@ -1,0 +1,187 @@
+"""Submitting a topology: load, pack, write the state tree, start, wait. Nothing here knows a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from heronpy.cli.status_view import waiting_for
+from heronpy.cli.version import engine_version
+from heronpy.container import scheduler_host
+from heronpy.container.folders import create_launch, launch_file, work_folder
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.teardown import kill_topology
+from heronpy.kernel.config import Config
+from heronpy.kernel.config.units import format_duration
+from heronpy.kernel.errors import HeronError, NodeExists, TimedOut, UserError
+from heronpy.kernel.master.client import topology_status
+from heronpy.kernel.names import checked_name
+from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.status import InstanceStatus, TopologyStatus
+from heronpy.loading import load_topologies
+
+#: seconds between two questions to the Topology Master while waiting
+ASK_EVERY = 0.05
+#: seconds that each question may take
+ANSWER_TIMEOUT = 1.0
+
+
+class Prepared(NamedTuple):
+    """A topology that could be submitted."""
+
+    logical: LogicalPlan
+    packing: PackingPlan
+
+
+class Execution(msgspec.Struct, frozen=True):
+    """Value of /NAME/execution: who submitted what, when and how. Its creation claims the name."""
+
+    id: str
+    submitted_by: str
+    submitted_at: float
+    version: str
+    packing: str
+    scheduler: str
+    state: str
+
+
+class StartFailed(UserError):
+    """An instance failed before the topology ran."""
+
+    def __init__(self, topology: str, instance: InstanceStatus) -> None:
+        cause = instance.error or f"it is {instance.state}"
+        super().__init__(f"topology {topology!r} did not start: {instance.label} failed: {cause}")
+        self.instance = instance
+
+
+def prepare(
+    config: Config, registry: Registry, file: str, args: Sequence[str], name: str = ""
+) -> list[Prepared]:
+    """Load a file and pack what it defines. `name` renames the topology, if there is only one."""
+    topologies = load_topologies(file, args)
+    if name:
+        topologies = [_renamed(topologies, file, name)]
+    return [_packed(config, registry, _overridden(config, topology)) for topology in topologies]
+
+
+def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyLaunch:
+    """Write the topology's tree and files and start its scheduler. Clears up after itself when that fails."""
+    name = prepared.logical.name
+    execution = _execution(config)
+    if launch_file(config, name).exists() and not state.exists(f"/{name}"):
+        msg = f"processes of an earlier topology {name!r} may be left: the state tree has forgotten it"
+        raise UserError(msg, hint=f"heronpy kill {name}")
+    try:
+        state.create(f"/{name}/execution", msgspec.json.encode(execution))
+    except NodeExists:
+        msg = f"topology {name!r} exists already"
+        raise UserError(msg, hint=f"heronpy kill {name}, or another name") from None
+    try:
+        return _start(config, state, prepared, execution)
+    except BaseException as error:
+        _clear_after(error, config, state, name)
+        if isinstance(error, OSError):
+            msg = f"cannot write the files of topology {name!r}: {error}"
+            raise UserError(msg, hint="another home: HERONPY_HOME=…") from error
+        raise
+
+
+def wait_until_running(
+    state: StateManager, name: str, *, timeout: float, progress: Callable[[str], None]
+) -> TopologyStatus:
+    """Wait for RUNNING, telling `progress` who is waited for. StartFailed or TimedOut name the culprit."""
+    deadline = time.monotonic() + timeout
+    told = ""
+    while True:
+        status = topology_status(state, name, timeout=ANSWER_TIMEOUT)
+        if status.state in ("RUNNING", "PAUSED"):
+            return status
+        for instance in status.instances:
+            if instance.state == "failed" or (instance.error and instance.state != "running"):
+                raise StartFailed(name, instance)
+        missing = waiting_for(status) or "its topology master"
+        if missing != told:
+            progress(f"waiting for {missing}")
+            told = missing
+        if time.monotonic() >= deadline:
+            patience = format_duration(timeout)
+            msg = f"topology {name!r} did not run within {patience}: still waiting for {missing}"
+            raise TimedOut(msg, hint=f"heronpy logs {name}, heronpy status {name} or heronpy kill {name}")
+        time.sleep(ASK_EVERY)
+
+
+def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> LogicalPlan:
+    if len(topologies) != 1:
+        msg = f"{file} defines {len(topologies)} topologies, which cannot all be named {name!r}"
+        raise UserError(msg, hint="without --name")
+    return msgspec.structs.replace(topologies[0], name=checked_name("topology", name))
+
+
+def _overridden(config: Config, topology: LogicalPlan) -> LogicalPlan:
+    return msgspec.structs.replace(topology, config={**topology.config, **config.topology})
+
+
+def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepared:
+    manager = registry.resource_manager(config.text("packing.algorithm"))()
+    try:
+        manager.initialize(config, topology)
+        return Prepared(topology, manager.pack())
+    finally:
+        manager.close()
+
+
+def _execution(config: Config) -> Execution:
+    return Execution(
+        id="",
+        submitted_by=f"{_user()}@{socket.gethostname()}",
+        submitted_at=time.time(),
+        version=engine_version(),
+        packing=config.text("packing.algorithm"),
+        scheduler=config.text("scheduler.name"),
+        state=config.text("state.manager"),
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # a container's user often has no entry in the password file
+        return str(os.getuid())
+
+
+def _start(config: Config, state: StateManager, prepared: Prepared, execution: Execution) -> TopologyLaunch:
+    name = prepared.logical.name
+    _clear_old_logs(config, name)
+    path = create_launch(config, name)
+    launch = TopologyLaunch.read(path)
+    known = msgspec.structs.replace(execution, id=launch.execution)
+    state.set(f"/{name}/execution", msgspec.json.encode(known))
+    state.set(f"/{name}/definition", prepared.logical.to_json())
+    state.set(f"/{name}/packing_plan", prepared.packing.to_json())
+    state.set(f"/{name}/live", msgspec.json.encode({"state": "RUNNING"}))
+    scheduler_host.start(path)
+    return launch
+
+
+def _clear_old_logs(config: Config, name: str) -> None:
+    """What an earlier topology of this name left with its logs kept."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(work_folder(config, name))
+
+
+def _clear_after(error: BaseException, config: Config, state: StateManager, name: str) -> None:
+    try:
+        kill_topology(config, state, name, config.number("kill.timeout"))
+    except (HeronError, OSError) as second:
+        msg = f"{error}; clearing up failed too: {second}"
+        raise UserError(msg, hint=f"heronpy kill {name}") from error
