@@ -39,8 +39,8 @@ class ContainerExit(msgspec.Struct, frozen=True):
     """A container that ended without being asked to."""
 
     container: int
-    #: exit status, or minus the signal number
-    status: int
+    #: exit status, or minus the signal number; None when it is not known (an adopted process)
+    status: int | None
 
 
 class Scheduler(abc.ABC):
@@ -78,6 +78,12 @@ class Scheduler(abc.ABC):
         """Containers that ended by themselves; waits at most `timeout` seconds for the first."""
         del timeout
         return iter(())
+
+    def wake(self) -> None:  # noqa: B027 - optional
+        """Make a `watch` that waits return now. The one method that is called from another thread.
+
+        Optional: a scheduler that does not have it gets short timeouts instead.
+        """
 
     def adopt(self, plan: PackingPlan) -> Iterable[int]:
         """Take over containers that an earlier scheduler process started; returns the ids that run."""

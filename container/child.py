@@ -1,0 +1,114 @@
+"""What happens in a new process between its start and the code of its role."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import logging
+import os
+import random
+import signal
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+import msgspec
+
+from heronpy.container.launch import Child, Role, TopologyLaunch
+from heronpy.container.roles import ROLES, load
+
+#: EX_SOFTWARE: the role's code let an exception out
+CRASHED = 70
+
+LOG_FORMAT = "%(asctime)s %(levelname)s [%(name)s] %(message)s"
+
+_PR_SET_NAME = 15
+
+
+class Start(msgspec.Struct, frozen=True):
+    """All that a new child is told; `child.lifeline` is its number for the pipe."""
+
+    child: Child
+    log: str
+
+
+def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLES) -> NoReturn:
+    """Become the child: never returns into the code that started the process."""
+    code = CRASHED
+    try:
+        _own_stdio(start.log)
+        _restore_signals()
+        _name_process(start.child.name)
+        configure_logging(launch)
+        random.seed()
+        code = load(roles, start.child.role)(launch, start.child)
+    except SystemExit as leaving:
+        code = _code_of(leaving)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        _flush()
+        os._exit(code)
+
+
+def configure_logging(launch: TopologyLaunch) -> None:
+    """Log lines go to standard error, which is a file by then."""
+    level = launch.config["values"]["log.level"]
+    logging.basicConfig(format=LOG_FORMAT, level=level, force=True)
+
+
+def _own_stdio(log: str) -> None:
+    null = os.open(os.devnull, os.O_RDONLY)
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for source, target in ((null, 0), (output, 1), (output, 2)):
+        os.dup2(source, target)
+    os.close(null)
+    os.close(output)
+    # a print of the user's must be in the log at once, whatever characters it holds
+    sys.stdout = _line_writer(1)
+    sys.stderr = _line_writer(2)
+
+
+def _line_writer(descriptor: int) -> io.TextIOWrapper:
+    raw = io.FileIO(descriptor, "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True
+    )
+
+
+def _restore_signals() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _name_process(name: str) -> None:
+    """What `ps` and `top` show; the kernel keeps 15 bytes."""
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def _code_of(leaving: SystemExit) -> int:
+    if leaving.code is None or isinstance(leaving.code, int):
+        return (leaving.code or 0) & 0xFF
+    print(leaving.code, file=sys.stderr)
+    return 1
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            # a full disk must not change the exit code
+            continue
+
+
+def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> NoReturn:
+    """`python -m heronpy.container.child LAUNCH_FILE START`: the way out of the zygote."""
+    launch_file, start = argv
+    enter(TopologyLaunch.read(launch_file), msgspec.json.decode(start, type=Start), roles)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

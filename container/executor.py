@@ -1,0 +1,246 @@
+"""The first process of a container: starts the others, keeps them alive, takes them along when it ends."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import selectors
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from heronpy.container.child import Start, configure_logging
+from heronpy.container.execution import is_current
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.nursery import CHILD, ZYGOTE, Nursery, spawn
+from heronpy.container.reaper import end_strangers, reap
+from heronpy.container.record import ExecutorRecord
+from heronpy.container.restart_policy import RestartPolicy
+from heronpy.container.scheduler_keeper import SchedulerKeeper
+from heronpy.container.supervisor import Clock, Supervisor, Wanted
+from heronpy.container.wanted import wanted_children
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeMissing, PeerLost, StateError, VersionConflict
+from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.wakeup import Wakeup
+
+log = logging.getLogger(__name__)
+
+#: another executor has our place, or the topology is gone
+FENCED = 75
+
+#: how often the state tree hears of us at most, and how long we wait when it refuses
+PUBLISH_INTERVAL = 0.1
+PUBLISH_RETRY = 1.0
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+class Executor:
+    """One container. Everything happens in run(), on one thread."""
+
+    def __init__(
+        self,
+        launch_file: str,
+        container: int,
+        state: StateManager,
+        *,
+        zygote: Sequence[str] = ZYGOTE,
+        child: Sequence[str] = CHILD,
+    ) -> None:
+        self._launch_file = launch_file
+        self._launch = TopologyLaunch.read(launch_file)
+        self._container = container
+        self._state = state
+        self._config = Config.from_plain(self._launch.config)
+        self._child_command = child
+        self._wakeup = Wakeup()
+        self._nursery = Nursery(launch_file, zygote)
+        self._record = ExecutorRecord(state, self._launch.topology, container)
+        self._supervisor = Supervisor(
+            container,
+            self._record.incarnation,
+            RestartPolicy.of(self._config),
+            self._start_child,
+            lambda name: str(self._launch.logs / f"{name}.log"),
+        )
+        self._keeper = SchedulerKeeper(launch_file, self._launch, state) if container == 0 else None
+        self._patience = self._config.number("kill.timeout")
+        #: exits of children whose start is not confirmed yet
+        self._early: dict[int, int] = {}
+        self._publish_at = 0.0
+        self._stopping = False
+        self._plan_changed = True
+        self._exit_code = 0
+
+    def run(self) -> int:
+        """One turn after the other until asked to stop, then until nobody is left."""
+        self._startup()
+        while not self._stopping:
+            self._turn()
+        self._supervisor.want((), _clock(), self._patience)
+        while not self._supervisor.idle():
+            self._turn()
+        self._shutdown()
+        return self._exit_code
+
+    def _startup(self) -> None:
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._wakeup.on_signals()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_stop_signal)
+        # a handler of any kind makes the signal write its wake-up byte
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._launch.logs.mkdir(parents=True, exist_ok=True)
+        self._launch.container_sockets(self._container).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._state.watch(f"/{self._launch.topology}/packing_plan", self._on_plan_watch)
+        if self._keeper is not None:
+            self._keeper.watch(self._wakeup.wake)
+        self._nursery.open()
+
+    def _turn(self) -> None:
+        clock = _clock()
+        if self._plan_changed and not self._stopping:
+            self._plan_changed = False
+            self._read_plan(clock)
+        self._supervisor.tick(clock)
+        if self._keeper is not None and not self._stopping:
+            self._keeper.tick(clock.now)
+        self._publish(clock)
+        self._wait(clock.now)
+        self._take_replies()
+        self._reap()
+
+    def _wait(self, now: float) -> None:
+        deadlines = [self._supervisor.next_deadline()]
+        if self._keeper is not None:
+            deadlines.append(self._keeper.next_deadline())
+        if self._publish_at:
+            deadlines.append(self._publish_at)
+        soonest = min((each for each in deadlines if each is not None), default=None)
+        timeout = None if soonest is None else max(0.0, soonest - now)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._wakeup, selectors.EVENT_READ)
+            if self._nursery.fileno() >= 0:
+                selector.register(self._nursery, selectors.EVENT_READ)
+            selector.select(timeout)
+        self._wakeup.drain()
+
+    def _read_plan(self, clock: Clock) -> None:
+        name = self._launch.topology
+        try:
+            packing = PackingPlan.from_json(self._state.get(f"/{name}/packing_plan").value)
+            topology = LogicalPlan.from_json(self._state.get(f"/{name}/definition").value)
+        except NodeMissing:
+            # between two steps of a submit or a kill: the watch tells when that has passed
+            return
+        start = self._config.text("container.start")
+        wanted = wanted_children(self._container, packing, topology, start)
+        self._supervisor.want(wanted, clock, self._patience)
+
+    def _start_child(self, wanted: Wanted, start: Start, lifeline: int) -> None:
+        if wanted.start == "zygote":
+            self._nursery.fork(start, lifeline)
+            return
+        incarnation = start.child.incarnation
+        try:
+            pid = spawn(self._launch_file, start, lifeline, self._child_command)
+        except OSError as error:
+            self._supervisor.on_start_failed(incarnation, str(error), _clock())
+        else:
+            self._supervisor.on_started(incarnation, pid, _clock())
+
+    def _take_replies(self) -> None:
+        clock = _clock()
+        try:
+            replies = self._nursery.replies()
+        except PeerLost as error:
+            self._on_zygote_lost(str(error), clock)
+            return
+        for reply in replies:
+            if not reply.pid:
+                self._supervisor.on_start_failed(reply.incarnation, reply.error, clock)
+                continue
+            self._supervisor.on_started(reply.incarnation, reply.pid, clock)
+            if reply.pid in self._early:
+                self._supervisor.on_exit(reply.pid, self._early.pop(reply.pid), clock)
+
+    def _on_zygote_lost(self, reason: str, clock: Clock) -> None:
+        """Children that run do not notice. One it forked without telling us must not run beside the next."""
+        unanswered = self._nursery.close()
+        if unanswered:
+            end_strangers(self._supervisor.pids(), same_session=self._container == 0)
+        for incarnation in unanswered:
+            self._supervisor.on_start_failed(incarnation, reason, clock)
+
+    def _reap(self) -> None:
+        clock = _clock()
+        for pid, status in reap():
+            if not self._supervisor.on_exit(pid, status, clock):
+                self._early[pid] = status
+        if not self._nursery.waiting():
+            self._early.clear()
+
+    def _publish(self, clock: Clock) -> None:
+        view = self._supervisor.view()
+        if clock.now < self._publish_at:
+            return
+        self._publish_at = 0.0
+        try:
+            if self._record.publish(view):
+                self._publish_at = clock.now + PUBLISH_INTERVAL
+        except (VersionConflict, NodeMissing) as error:
+            log.error("this executor was replaced or its topology is gone: %s", error)
+            self._stopping, self._exit_code = True, FENCED
+        except StateError as error:
+            log.warning("could not publish: %s", error)
+            self._publish_at = clock.now + PUBLISH_RETRY
+
+    def _shutdown(self) -> None:
+        self._nursery.close()
+        # container 0 may have started the scheduler's process, which must outlive it, in a session of its own
+        end_strangers(self._supervisor.pids(), same_session=self._container == 0)
+        if self._exit_code == FENCED:
+            return
+        shutil.rmtree(self._launch.container_sockets(self._container), ignore_errors=True)
+        try:
+            self._record.retire()
+        except StateError as error:
+            log.warning("could not sign off: %s", error)
+
+    def _on_stop_signal(self, *_: object) -> None:
+        self._stopping = True
+
+    def _on_plan_watch(self) -> None:
+        self._plan_changed = True
+        self._wakeup.wake()
+
+
+def _clock() -> Clock:
+    return Clock(time.monotonic(), time.time())
+
+
+def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[str] = CHILD) -> int:
+    """`python -m heronpy.container.executor LAUNCH_FILE CONTAINER_ID`."""
+    launch_file, container = argv
+    launch = TopologyLaunch.read(launch_file)
+    configure_logging(launch)
+    config = Config.from_plain(launch.config)
+    state = Registry.load().state_manager(config.text("state.manager"))()
+    state.initialize(config)
+    try:
+        if not is_current(state, launch):
+            log.error("topology %s is not in the state tree", launch.topology)
+            return FENCED
+        executor = Executor(os.path.abspath(launch_file), int(container), state, zygote=zygote, child=child)
+        return executor.run()
+    finally:
+        state.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,46 @@
+"""Where a topology keeps its files on this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from heronpy.container.launch import TopologyLaunch
+from heronpy.kernel.config import Config
+
+
+def work_folder(config: Config, topology: str) -> Path:
+    """Logs, metrics files, container records and the launch file."""
+    return config.home / "topologies" / topology
+
+
+def launch_file(config: Config, topology: str) -> Path:
+    return work_folder(config, topology) / "launch.json"
+
+
+def create_launch(config: Config, topology: str) -> Path:
+    """Make the folders of a new topology and its launch file, whose path is returned.
+
+    The file is written before the sockets folder is made, so that whoever cleans up can find it.
+    """
+    work = work_folder(config, topology)
+    for folder in (work, work / "logs"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    execution = secrets.token_hex(6)
+    sockets = Path(_socket_root()) / f"heronpy-{os.getuid()}-{execution}"
+    launch = TopologyLaunch(topology, execution, config.to_plain(), str(work), str(sockets))
+    path = launch_file(config, topology)
+    path.touch(mode=0o600)
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(launch), indent=2))
+    sockets.mkdir(mode=0o700)
+    return path
+
+
+def _socket_root() -> str:
+    """A short folder: the path of a socket holds 107 bytes, and a person's TMPDIR can be long."""
+    chosen = tempfile.gettempdir()
+    return chosen if len(chosen) <= 40 else "/tmp"

@@ -1,0 +1,127 @@
+"""How an executor gets new processes: from its zygote, or from a fresh interpreter."""
+
+from __future__ import annotations
+
+import array
+import collections
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from heronpy.container.child import Start
+from heronpy.container.zygote import MESSAGE_BYTES, Forked
+from heronpy.kernel.errors import PeerLost
+
+ZYGOTE = (sys.executable, "-P", "-m", "heronpy.container.zygote")
+CHILD = (sys.executable, "-P", "-m", "heronpy.container.child")
+
+#: requests on their way to the zygote; more would fill the socket in one direction or the other
+OUTSTANDING = 32
+
+log = logging.getLogger(__name__)
+
+
+def spawn(launch_file: str, start: Start, lifeline: int, command: Sequence[str] = CHILD) -> int:
+    """Start a child with a fresh interpreter; returns its pid. Takes the lifeline over."""
+    child = msgspec.structs.replace(start.child, lifeline=lifeline)
+    words = msgspec.json.encode(Start(child, start.log)).decode()
+    try:
+        return _start([*command, launch_file, words], lifeline)
+    finally:
+        os.close(lifeline)
+
+
+def _start(argv: list[str], inherited: int) -> int:
+    os.set_inheritable(inherited, True)
+    # Python ignores SIGPIPE for itself; everything else is as it was for us
+    return os.posix_spawn(argv[0], argv, os.environ, setsigdef=[signal.SIGPIPE])
+
+
+class Nursery:
+    """The executor's end of the zygote. Never blocks; replies come when the socket is readable."""
+
+    def __init__(self, launch_file: str, command: Sequence[str] = ZYGOTE) -> None:
+        self._launch_file = launch_file
+        self._command = command
+        self._socket: socket.socket | None = None
+        self._queue: collections.deque[tuple[Start, int]] = collections.deque()
+        #: incarnations that the zygote was asked for and has not answered
+        self._asked: set[int] = set()
+        self.pid = 0
+
+    def fileno(self) -> int:
+        """To wait on; -1 while there is no zygote."""
+        return self._socket.fileno() if self._socket is not None else -1
+
+    def open(self) -> None:
+        """Start a zygote if there is none."""
+        if self._socket is not None:
+            return
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.pid = _start([*self._command, self._launch_file, str(theirs.fileno())], theirs.fileno())
+        ours.setblocking(False)
+        self._socket = ours
+
+    def fork(self, start: Start, lifeline: int) -> None:
+        """Ask for a child. Takes the lifeline over."""
+        self._queue.append((start, lifeline))
+        self._send()
+
+    def replies(self) -> list[Forked]:
+        """What the zygote has answered by now; PeerLost when it is gone."""
+        replies: list[Forked] = []
+        while self._socket is not None:
+            try:
+                data = self._socket.recv(MESSAGE_BYTES)
+            except BlockingIOError:
+                break
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                if replies:
+                    break
+                msg = f"zygote {self.pid} is gone"
+                raise PeerLost(msg)
+            reply = msgspec.json.decode(data, type=Forked)
+            self._asked.discard(reply.incarnation)
+            replies.append(reply)
+        self._send()
+        return replies
+
+    def waiting(self) -> bool:
+        """True while some start is not answered."""
+        return bool(self._queue or self._asked)
+
+    def close(self) -> list[int]:
+        """Let go of the zygote, which then ends; returns the incarnations it was asked for in vain."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        unanswered = [*self._asked, *(start.child.incarnation for start, _ in self._queue)]
+        for _, lifeline in self._queue:
+            os.close(lifeline)
+        self._queue.clear()
+        self._asked.clear()
+        self.pid = 0
+        return unanswered
+
+    def _send(self) -> None:
+        while self._queue and len(self._asked) < OUTSTANDING:
+            self.open()
+            assert self._socket is not None
+            start, lifeline = self._queue[0]
+            rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [lifeline]))
+            try:
+                self._socket.sendmsg([msgspec.json.encode(start)], [rights])
+            except (BrokenPipeError, ConnectionResetError):
+                # its end of file is on the way to replies()
+                return
+            self._queue.popleft()
+            os.close(lifeline)
+            self._asked.add(start.child.incarnation)

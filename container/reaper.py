@@ -1,0 +1,45 @@
+"""Waits for children that ended, and ends processes that nobody looks after any more."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Set
+
+from heronpy.kernel.processes import Process, processes
+
+
+def reap() -> Iterator[tuple[int, int]]:
+    """Pid and wait status of every child that has ended by now."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        yield pid, status
+
+
+def end_strangers(known: Set[int], *, same_session: bool = False) -> None:
+    """Kill and reap every child of ours that is not known: what our children left behind.
+
+    A killed stranger's own children become ours in turn, so this goes on until there is none.
+    """
+    while strangers := _strangers(known, same_session):
+        for stranger in strangers:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(stranger.pid, signal.SIGKILL)
+        for stranger in strangers:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(stranger.pid, 0)
+
+
+def _strangers(known: Set[int], same_session: bool) -> list[Process]:
+    me, session = os.getpid(), os.getsid(0)
+    return [
+        each
+        for each in processes()
+        if each.parent == me and each.pid not in known and (each.session == session or not same_session)
+    ]

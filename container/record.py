@@ -1,0 +1,70 @@
+"""The executor's node in the state tree: its incarnation, and how its children are."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from heronpy.container.supervisor import ChildView
+from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
+from heronpy.kernel.plugin import StateManager
+
+
+class ExecutorNode(msgspec.Struct, frozen=True):
+    """Value of /NAME/containers/ID/executor."""
+
+    #: raised at every start of the executor; never goes back while the topology exists
+    incarnation: int
+    #: 0 when it ended in an orderly way
+    pid: int
+    children: dict[str, ChildView] = {}
+
+
+def executor_path(topology: str, container: int) -> str:
+    return f"/{topology}/containers/{container}/executor"
+
+
+class ExecutorRecord:
+    """Our hold on the node: every write is a compare-and-set on the version of our own last write.
+
+    VersionConflict says that another executor took our place, NodeMissing that the topology is gone.
+    """
+
+    def __init__(self, state: StateManager, topology: str, container: int) -> None:
+        self._state = state
+        self._path = executor_path(topology, container)
+        self.incarnation, self._version = self._take_over()
+        self._written: dict[str, ChildView] | None = None
+
+    def publish(self, children: dict[str, ChildView]) -> bool:
+        """Write if there is news; says whether there was."""
+        if children == self._written:
+            return False
+        self._write(ExecutorNode(self.incarnation, os.getpid(), children))
+        self._written = children
+        return True
+
+    def retire(self) -> None:
+        """Say that we ended. The node stays because the next executor needs the incarnation."""
+        self._write(ExecutorNode(self.incarnation, 0))
+
+    def _write(self, node: ExecutorNode) -> None:
+        self._version = self._state.set(self._path, msgspec.json.encode(node), version=self._version)
+
+    def _take_over(self) -> tuple[int, int]:
+        while True:
+            try:
+                node = self._state.get(self._path)
+                past = msgspec.json.decode(node.value, type=ExecutorNode).incarnation
+                ours = msgspec.json.encode(ExecutorNode(past + 1, os.getpid()))
+                return past + 1, self._state.set(self._path, ours, version=node.version)
+            except NodeMissing:
+                try:
+                    return 1, self._state.create(
+                        self._path, msgspec.json.encode(ExecutorNode(1, os.getpid()))
+                    )
+                except NodeExists:
+                    continue
+            except VersionConflict:
+                continue

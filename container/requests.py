@@ -1,0 +1,110 @@
+"""What other processes ask of the scheduler's process, through the state tree."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from typing import Literal
+
+import msgspec
+
+from heronpy.kernel.errors import NodeMissing, StateError, TimedOut, UserError
+from heronpy.kernel.plugin import StateManager
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Value of /NAME/requests/ID. The node goes when the request is done; a failed one gets an error."""
+
+    kind: Literal["kill", "restart"]
+    keep_logs: bool = False
+    #: None is all of them
+    container: int | None = None
+    error: str = ""
+
+
+def requests_path(topology: str) -> str:
+    return f"/{topology}/requests"
+
+
+def pending_requests(state: StateManager, topology: str) -> list[tuple[str, Request]]:
+    """Path and content of every request that was not answered yet; one that cannot be read is removed."""
+    found = []
+    for name in state.children(requests_path(topology)):
+        path = f"{requests_path(topology)}/{name}"
+        try:
+            request = msgspec.json.decode(state.get(path).value, type=Request)
+        except NodeMissing:
+            continue
+        except msgspec.DecodeError:
+            state.delete(path)
+            continue
+        if not request.error:
+            found.append((path, request))
+    return found
+
+
+def send_request(state: StateManager, topology: str, request: Request, *, timeout: float) -> bool:
+    """Ask, and wait until it is done. False when it was not in time, or nobody is there to do it.
+
+    Raises a UserError with the reason when it was tried and failed.
+    """
+    path = f"{requests_path(topology)}/{secrets.token_hex(8)}"
+    changed = threading.Event()
+    scheduler = f"/{topology}/scheduler"
+    deadline = time.monotonic() + timeout
+    watches = [state.watch(each, changed.set) for each in (path, scheduler)]
+    try:
+        state.create(path, msgspec.json.encode(request))
+        while True:
+            changed.clear()
+            if _done(state, path):
+                return True
+            if not state.exists(scheduler) or not changed.wait(max(0.0, deadline - time.monotonic())):
+                return _withdraw(state, path)
+    finally:
+        for watch in watches:
+            watch.cancel()
+
+
+def _withdraw(state: StateManager, path: str) -> bool:
+    """Take the request back; True when it was done in the very last moment."""
+    if _done(state, path):
+        return True
+    state.delete(path)
+    return False
+
+
+def _done(state: StateManager, path: str) -> bool:
+    try:
+        answer = msgspec.json.decode(state.get(path).value, type=Request)
+    except NodeMissing:
+        return True
+    if answer.error:
+        state.delete(path)
+        raise UserError(answer.error)
+    return False
+
+
+def answer_request(state: StateManager, path: str, request: Request, error: str = "") -> None:
+    """Tell the asker: the node goes, or it gets the reason."""
+    try:
+        if error:
+            answer = msgspec.structs.replace(request, error=error)
+            state.set(path, msgspec.json.encode(answer), version=state.get(path).version)
+        else:
+            state.delete(path)
+    except StateError:
+        # the asker has given up and taken its request back
+        return
+
+
+def request_restart(state: StateManager, topology: str, container: int | None, *, timeout: float) -> None:
+    """End a container, or all of them, and start it again; returns when that has been done."""
+    request = Request(kind="restart", container=container)
+    if not state.exists(f"/{topology}/scheduler"):
+        msg = f"the scheduler's process of {topology!r} is not running"
+        raise UserError(msg, hint="again in a few seconds; its master starts it again")
+    if not send_request(state, topology, request, timeout=timeout):
+        msg = f"{topology!r} was not restarted in {timeout:g} s"
+        raise TimedOut(msg, hint=f"heronpy status {topology}")

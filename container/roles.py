@@ -1,0 +1,22 @@
+"""Which code plays which role: `run(launch, child) -> exit code` of the module named here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import cast
+
+from heronpy.container.launch import Child, Role, TopologyLaunch
+
+Run = Callable[[TopologyLaunch, Child], int]
+
+ROLES: Mapping[Role, str] = {
+    "instance": "heronpy.instances.main",
+    "stream_manager": "heronpy.stream_manager.main",
+    "metrics_manager": "heronpy.container.metrics_manager.main",
+    "topology_master": "heronpy.kernel.master.main",
+}
+
+
+def load(roles: Mapping[Role, str], role: Role) -> Run:
+    return cast("Run", import_module(roles[role]).run)

@@ -1,0 +1,129 @@
+"""The background process of a topology that hosts its scheduler plugin: starting it, and being it."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from heronpy.container.child import configure_logging
+from heronpy.container.execution import is_current, read_execution
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.scheduling import HostNode, SchedulerHost
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import HeronError, NodeExists, UserError
+from heronpy.kernel.plugin import Registry, Scheduler, StateManager
+
+log = logging.getLogger(__name__)
+
+READY = b"ready"
+
+#: lines of its log that are shown when it does not come up
+TAIL = 10
+
+
+def start(launch_file: Path, *, timeout: float = 30.0) -> None:
+    """Start the process in the background and return when it has taken its node, or another has.
+
+    It keeps neither our terminal nor our pipes; what it says goes to the topology's logs/scheduler.log.
+    """
+    path = Path(launch_file).resolve()
+    logs = TopologyLaunch.read(path).logs
+    logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log_file = logs / "scheduler.log"
+    reader, writer = os.pipe()
+    with open(reader, "rb", buffering=0) as ready:
+        try:
+            _run_detached(path, log_file, writer)
+        finally:
+            os.close(writer)
+        if not select.select([ready], [], [], timeout)[0] or ready.read(len(READY)) != READY:
+            tail = "\n".join(log_file.read_text(errors="replace").splitlines()[-TAIL:])
+            msg = f"the scheduler's process did not start; the end of {log_file}:\n{tail}"
+            raise UserError(msg)
+
+
+def _run_detached(launch_file: Path, log_file: Path, ready: int) -> None:
+    command = [sys.executable, "-P", "-m", "heronpy.container.scheduler_host"]
+    with log_file.open("ab") as output:
+        # returns soon: it forks away from us as soon as it can
+        subprocess.run(
+            [*command, str(launch_file), "--ready", str(ready)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=(ready,),
+            start_new_session=True,
+            check=False,
+        )
+
+
+def host(launch_file: str, ready: int | None = None) -> None:
+    """Take the topology's scheduler node, or leave it to whoever has it; then serve."""
+    launch = TopologyLaunch.read(launch_file)
+    configure_logging(launch)
+    config = Config.from_plain(launch.config)
+    registry = Registry.load()
+    state = registry.state_manager(config.text("state.manager"))()
+    state.initialize(config)
+    try:
+        scheduler = _claim(launch, state, registry)
+        if ready is not None:
+            os.write(ready, READY)
+            os.close(ready)
+        if scheduler is not None:
+            SchedulerHost(launch_file, state, scheduler).run()
+    finally:
+        state.close()
+
+
+def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> Scheduler | None:
+    name = launch.topology
+    execution = read_execution(state, name)
+    if execution is None or not is_current(state, launch):
+        msg = f"topology {name!r} is not in the state tree"
+        raise UserError(msg, hint="submit it again")
+    scheduler = registry.scheduler(execution.scheduler)()
+    node = HostNode(os.getpid(), socket.gethostname())
+    try:
+        state.create(f"/{name}/scheduler", msgspec.json.encode(node), ephemeral=True)
+    except NodeExists:
+        log.info("another process has %s", name)
+        return None
+    if not is_current(state, launch):
+        # killed in between: our node must not be all that is left of it
+        state.delete(f"/{name}/scheduler")
+        if not state.children(f"/{name}"):
+            state.delete(f"/{name}")
+        return None
+    return scheduler
+
+
+def main(argv: Sequence[str]) -> int:
+    """`python -m heronpy.container.scheduler_host LAUNCH_FILE [--ready FD]`."""
+    parser = argparse.ArgumentParser(prog="heronpy.container.scheduler_host")
+    parser.add_argument("launch_file")
+    parser.add_argument("--ready", type=int, help="go to the background and write here when serving")
+    options = parser.parse_args(argv)
+    if options.ready is not None:
+        os.set_inheritable(options.ready, False)
+        if os.fork():
+            os._exit(0)
+    try:
+        host(options.launch_file, options.ready)
+    except HeronError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""Container 0 looks after the scheduler's process: when it is gone for a while, starts another."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.restart_policy import RestartPolicy, Restarts
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import StateError
+from heronpy.kernel.plugin import StateManager
+
+log = logging.getLogger(__name__)
+
+SCHEDULER_HOST = (sys.executable, "-P", "-m", "heronpy.container.scheduler_host")
+
+#: how long its node may be missing: a restart by someone else is under way, or a kill
+GRACE = 2.0
+
+
+class SchedulerKeeper:
+    """Starts scheduler hosts; the ephemeral node that each must create keeps it single."""
+
+    def __init__(self, launch_file: str, launch: TopologyLaunch, state: StateManager) -> None:
+        self._launch_file = launch_file
+        self._launch = launch
+        self._state = state
+        self._policy = RestartPolicy.of(Config.from_plain(launch.config))
+        self._restarts = Restarts()
+        self._started = 0.0
+        self._path = f"/{launch.topology}/scheduler"
+        #: when to start one, unless its node appears before
+        self._due: float | None = None
+        self._changed = True
+        self._wake: Callable[[], None] = lambda: None
+
+    def watch(self, wake: Callable[[], None]) -> None:
+        """From now on call `wake` when the node comes or goes; tick() must follow."""
+        self._wake = wake
+        self._state.watch(self._path, self._on_change)
+
+    def next_deadline(self) -> float | None:
+        return self._due
+
+    def tick(self, now: float) -> None:
+        try:
+            if self._changed:
+                self._changed = False
+                self._due = None if self._state.exists(self._path) else self._next_start(now)
+            if self._due is not None and self._due <= now:
+                self._start(now)
+        except StateError as error:
+            log.warning("could not look for the scheduler: %s", error)
+            self._due = now + GRACE
+
+    def _next_start(self, now: float) -> float:
+        if not self._started:
+            return now + GRACE
+        self._restarts, at = self._policy.after_exit(self._restarts, started=self._started, now=now)
+        return max(at, now + GRACE)
+
+    def _start(self, now: float) -> None:
+        self._started = now
+        # should this one fail before it creates its node, no watch would tell us
+        self._due = self._next_start(now)
+        if not self._state.exists(f"/{self._launch.topology}/execution"):
+            self._due = None
+            return
+        log.warning("the scheduler's process is gone, starting another")
+        output = (os.POSIX_SPAWN_OPEN, 1, str(self._launch.logs / "scheduler.log"))
+        os.posix_spawn(
+            SCHEDULER_HOST[0],
+            [*SCHEDULER_HOST, self._launch_file],
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (*output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+        )
+
+    def _on_change(self) -> None:
+        self._changed = True
+        self._wake()

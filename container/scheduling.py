@@ -1,0 +1,202 @@
+"""Feeds a scheduler plugin: exits, due restarts, changed plans, and requests from the state tree."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import socket
+import time
+from pathlib import Path
+
+import msgspec
+
+from heronpy.container.execution import is_current
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.launcher import TopologyLauncher
+from heronpy.container.requests import Request, answer_request, pending_requests, requests_path
+from heronpy.container.restart_policy import RestartPolicy, Restarts
+from heronpy.container.teardown import clear_topology
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import HeronError, NodeMissing, UserError
+from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
+from heronpy.kernel.wakeup import Wakeup
+
+log = logging.getLogger(__name__)
+
+#: longest wait for a scheduler that can be woken, and for one that cannot
+LONG, SHORT = 60.0, 0.25
+
+
+class HostNode(msgspec.Struct, frozen=True):
+    """Value of the ephemeral node /NAME/scheduler."""
+
+    pid: int
+    host: str
+    links: dict[str, str] = {}
+
+
+class SchedulerHost:
+    """Feeds one scheduler: exits go through the restart policy, requests come from the state tree."""
+
+    def __init__(self, launch_file: str, state: StateManager, scheduler: Scheduler) -> None:
+        self._launch_file = launch_file
+        self._launch = TopologyLaunch.read(launch_file)
+        self._name = self._launch.topology
+        self._state = state
+        self._scheduler = scheduler
+        self._config = Config.from_plain(self._launch.config)
+        self._policy = RestartPolicy.of(self._config)
+        self._plan = PackingPlan.from_json(state.get(f"/{self._name}/packing_plan").value)
+        self._launcher = TopologyLauncher(launch_file, self._launch, self._plan)
+        self._wakeup = Wakeup()
+        self._restarts: dict[int, Restarts] = {}
+        self._started: dict[int, float] = {}
+        #: when to start a container that ended
+        self._due: dict[int, float] = {}
+        self._stopping = False
+
+    def run(self) -> None:
+        """Until the topology is killed, or this process is asked to go; containers outlive the latter."""
+        self._startup()
+        try:
+            while not self._stopping:
+                self._turn()
+        finally:
+            self._scheduler.close()
+
+    def _startup(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_stop_signal)
+        for path in (requests_path(self._name), f"/{self._name}/packing_plan", f"/{self._name}/execution"):
+            self._state.watch(path, self._wake)
+        self._scheduler.initialize(self._config, self._launcher)
+        node = HostNode(os.getpid(), socket.gethostname(), dict(self._scheduler.links()))
+        path = f"/{self._name}/scheduler"
+        self._state.set(path, msgspec.json.encode(node), version=self._state.get(path).version)
+        self._start_missing()
+
+    def _start_missing(self) -> None:
+        running = set(self._scheduler.adopt(self._plan))
+        containers = [0, *(container.id for container in self._plan.containers)]
+        missing = [each for each in containers if each not in running]
+        now = time.monotonic()
+        self._started = dict.fromkeys(containers, now)
+        if not running:
+            self._scheduler.on_schedule(self._plan)
+        elif missing:
+            log.warning("adopted containers %s, starting %s", sorted(running), missing)
+            self._scheduler.on_restart(missing)
+
+    def _turn(self) -> None:
+        if not is_current(self._state, self._launch):
+            log.warning("%s is gone from the state tree, ending its containers", self._name)
+            self._scheduler.on_kill()
+            self._stopping = True
+            return
+        self._serve_requests()
+        if self._stopping:
+            return
+        self._follow_plan()
+        now = time.monotonic()
+        self._restart_due(now)
+        soonest = min(self._due.values(), default=now + LONG)
+        for ended in self._watch(min(LONG, max(0.0, soonest - now))):
+            self._on_exit(ended)
+
+    def _watch(self, timeout: float) -> list[ContainerExit]:
+        if not self._scheduler.stateful:
+            self._pause(timeout)
+            return []
+        wakeable = type(self._scheduler).wake is not Scheduler.wake
+        before = time.monotonic()
+        exits = list(self._scheduler.watch(timeout if wakeable else min(timeout, SHORT)))
+        if not exits and time.monotonic() - before < min(timeout, SHORT):
+            # woken, or a scheduler that does not wait: the pause tells them apart
+            self._pause(min(timeout, SHORT))
+        return exits
+
+    def _pause(self, timeout: float) -> None:
+        poll = select.poll()
+        poll.register(self._wakeup, select.POLLIN)
+        poll.poll(timeout * 1000)
+        self._wakeup.drain()
+
+    def _on_exit(self, ended: ContainerExit) -> None:
+        now = time.monotonic()
+        past = self._restarts.get(ended.container, Restarts())
+        started = self._started.get(ended.container, now)
+        self._restarts[ended.container], at = self._policy.after_exit(past, started=started, now=now)
+        self._due[ended.container] = at
+        log.warning(
+            "container %d ended (%s), start in %.1f s", ended.container, _words(ended.status), at - now
+        )
+
+    def _restart_due(self, now: float) -> None:
+        due = [container for container, at in self._due.items() if at <= now]
+        if due:
+            self._scheduler.on_restart(due)
+        for container in due:
+            del self._due[container]
+            self._started[container] = now
+
+    def _follow_plan(self) -> None:
+        try:
+            proposed = PackingPlan.from_json(self._state.get(f"/{self._name}/packing_plan").value)
+        except NodeMissing:
+            return
+        if proposed == self._plan:
+            return
+        current, self._plan = self._plan, proposed
+        self._launcher.plan = proposed
+        self._scheduler.on_update(current, proposed)
+        kept = {0, *(container.id for container in proposed.containers)}
+        for container in {each.id for each in current.containers} - kept:
+            self._due.pop(container, None)
+            self._state.delete(f"/{self._name}/containers/{container}", recursive=True)
+
+    def _serve_requests(self) -> None:
+        for path, request in pending_requests(self._state, self._name):
+            try:
+                self._serve(request)
+            except HeronError as error:
+                log.error("%s failed: %s", request.kind, error)
+                answer_request(self._state, path, request, str(error))
+                continue
+            if self._stopping:
+                return
+            answer_request(self._state, path, request)
+
+    def _serve(self, request: Request) -> None:
+        if request.kind == "kill":
+            self._scheduler.on_kill()
+            work = Path(self._launch.work)
+            clear_topology(self._state, self._name, work, self._launch, keep_logs=request.keep_logs)
+            self._stopping = True
+            return
+        everyone = [0, *(container.id for container in self._plan.containers)]
+        chosen = everyone if request.container is None else [request.container]
+        if unknown := set(chosen) - set(everyone):
+            msg = f"there is no container {unknown.pop()}; it has {', '.join(map(str, everyone))}"
+            raise UserError(msg)
+        self._scheduler.on_restart(chosen)
+        now = time.monotonic()
+        for container in chosen:
+            self._due.pop(container, None)
+            self._started[container] = now
+
+    def _wake(self) -> None:
+        self._wakeup.wake()
+        self._scheduler.wake()
+
+    def _on_stop_signal(self, *_: object) -> None:
+        self._stopping = True
+        self._wake()
+
+
+def _words(status: int | None) -> str:
+    if status is None:
+        return "status unknown"
+    return f"exit {status}" if status >= 0 else f"signal {-status}"

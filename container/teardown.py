@@ -1,0 +1,122 @@
+"""Ends a topology and leaves nothing of it, whatever state it is in."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+
+from heronpy.container.execution import read_execution
+from heronpy.container.folders import launch_file, work_folder
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.launcher import TopologyLauncher
+from heronpy.container.requests import Request, send_request
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.plugin import Registry, StateManager
+
+log = logging.getLogger(__name__)
+
+#: how long the node of a killed process may take to vanish
+NODE_SECONDS = 5.0
+
+
+def kill_topology(
+    config: Config, state: StateManager, name: str, timeout: float, *, keep_logs: bool = False
+) -> bool:
+    """End every process of the topology, remove its files and its nodes. False when there was nothing.
+
+    Asks the scheduler's process, and does its work if it is gone or does not answer in `timeout` seconds.
+    Safe to repeat, and also clears what a submit left that failed half way.
+    """
+    file = launch_file(config, name)
+    if not state.exists(f"/{name}") and not file.exists():
+        return False
+    if state.exists(f"/{name}/scheduler"):
+        request = Request(kind="kill", keep_logs=keep_logs)
+        if send_request(state, name, request, timeout=timeout) and _vanished(state, f"/{name}"):
+            return True
+        _end_host(state, name)
+    launch = TopologyLaunch.read(file) if file.exists() else None
+    if launch is not None:
+        _kill_containers(config, state, launch, str(file))
+    clear_topology(state, name, work_folder(config, name), launch, keep_logs=keep_logs)
+    return True
+
+
+def clear_topology(
+    state: StateManager, name: str, work: Path, launch: TopologyLaunch | None, *, keep_logs: bool
+) -> None:
+    """Remove files, then nodes: while there is a node, somebody can find out what else is left."""
+    if launch is not None:
+        shutil.rmtree(launch.sockets, ignore_errors=True)
+    kept = {"logs"} if keep_logs else set()
+    with contextlib.suppress(FileNotFoundError):
+        for entry in list(work.iterdir()):
+            if entry.name in kept:
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink(missing_ok=True)
+        if not kept:
+            work.rmdir()
+    state.delete(f"/{name}", recursive=True)
+
+
+def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch, file: str) -> None:
+    name = launch.topology
+    plan = _plan(state, name)
+    execution = read_execution(state, name)
+    chosen = execution.scheduler if execution is not None else config.text("scheduler.name")
+    scheduler = Registry.load().scheduler(chosen)()
+    scheduler.initialize(Config.from_plain(launch.config), TopologyLauncher(file, launch, plan))
+    try:
+        scheduler.adopt(plan)
+        scheduler.on_kill()
+    finally:
+        scheduler.close()
+
+
+def _plan(state: StateManager, name: str) -> PackingPlan:
+    try:
+        return PackingPlan.from_json(state.get(f"/{name}/packing_plan").value)
+    except NodeMissing:
+        return PackingPlan(name, "", (), 1)
+
+
+def _end_host(state: StateManager, name: str) -> None:
+    """Kill a scheduler's process that does not answer, so that it starts nothing while we clean up."""
+    try:
+        pid = int(msgspec.json.decode(state.get(f"/{name}/scheduler").value)["pid"])
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (NodeMissing, FileNotFoundError, ProcessLookupError):
+        return
+    if b"heronpy.container.scheduler_host" in command:
+        log.warning("the scheduler's process %d does not answer, killed", pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        _vanished(state, f"/{name}/scheduler")
+
+
+def _vanished(state: StateManager, path: str) -> bool:
+    """Wait a moment for a node to go; says whether it did."""
+    changed = threading.Event()
+    watch = state.watch(path, changed.set)
+    deadline = time.monotonic() + NODE_SECONDS
+    try:
+        while state.exists(path):
+            if not changed.wait(max(0.0, deadline - time.monotonic())):
+                return False
+            changed.clear()
+        return True
+    finally:
+        watch.cancel()

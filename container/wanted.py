@@ -1,0 +1,40 @@
+"""Which processes belong into a container."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from heronpy.container.supervisor import Wanted
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.plans import LogicalPlan, PackingPlan
+
+StartMethod = Literal["zygote", "spawn"]
+
+#: key of a component's config that overrides the setting `container.start`
+START_KEY = "heronpy.start"
+
+
+def wanted_children(container: int, packing: PackingPlan, topology: LogicalPlan, start: str) -> list[Wanted]:
+    """The children of this container's executor under this plan; `start` is the setting container.start."""
+    if container == 0:
+        return [Wanted("topology_master", "topology-master")]
+    wanted = [
+        Wanted("stream_manager", f"stream-manager-{container}"),
+        Wanted("metrics_manager", f"metrics-manager-{container}"),
+    ]
+    placed = next((each.instances for each in packing.containers if each.id == container), ())
+    methods = {
+        each.name: _start_method(each.config.get(START_KEY, start), each.name) for each in topology.components
+    }
+    wanted += [
+        Wanted("instance", f"{each.component}[{each.index}]", each.task, methods[each.component])
+        for each in placed
+    ]
+    return wanted
+
+
+def _start_method(value: object, component: str) -> StartMethod:
+    if value not in ("zygote", "spawn"):
+        msg = f"component {component!r} has {START_KEY} = {value!r}; it may be 'zygote' or 'spawn'"
+        raise UserError(msg)
+    return value

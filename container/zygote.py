@@ -1,0 +1,129 @@
+"""A warm, single-threaded process that forks the children of one executor."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import gc
+import importlib
+import logging
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from heronpy.container.child import Start, configure_logging, enter
+from heronpy.container.launch import Role, TopologyLaunch
+from heronpy.container.roles import ROLES
+
+#: no request or reply is longer
+MESSAGE_BYTES = 65536
+
+log = logging.getLogger(__name__)
+
+
+class Forked(msgspec.Struct, frozen=True):
+    """The answer to one Start."""
+
+    incarnation: int
+    #: 0 when the fork failed
+    pid: int
+    error: str = ""
+
+
+class Zygote:
+    """Serves fork requests until its socket is closed."""
+
+    def __init__(self, launch: TopologyLaunch, requests: socket.socket, roles: Mapping[Role, str]) -> None:
+        self._launch = launch
+        self._requests = requests
+        self._roles = roles
+
+    def run(self) -> None:
+        self._warm_up()
+        while True:
+            data, ancillary, _, _ = self._requests.recvmsg(MESSAGE_BYTES, socket.CMSG_SPACE(4))
+            if not data:
+                return
+            start = msgspec.json.decode(data, type=Start)
+            lifeline = _descriptor(ancillary)
+            try:
+                reply = self._fork(start, lifeline)
+            finally:
+                os.close(lifeline)
+            with contextlib.suppress(BrokenPipeError):
+                self._requests.send(msgspec.json.encode(reply))
+
+    def _warm_up(self) -> None:
+        for module in self._roles.values():
+            try:
+                importlib.import_module(module)
+            except Exception as error:
+                # the child that needs the module will say so in its own log
+                log.warning("could not import %s: %s", module, error)
+        # frozen objects are never visited by a child's collector, so their pages stay shared
+        gc.collect()
+        gc.freeze()
+
+    def _fork(self, start: Start, lifeline: int) -> Forked:
+        """Fork twice, so that the child is inherited by the executor, which is a subreaper.
+
+        The reply goes out after the process between has ended: from then on the executor can wait for
+        the child, and a child that died at once stays a zombie until it does.
+        """
+        incarnation = start.child.incarnation
+        reader, writer = os.pipe()
+        try:
+            between = os.fork()
+        except OSError as error:
+            os.close(reader)
+            os.close(writer)
+            return Forked(incarnation, 0, str(error))
+        if between == 0:
+            os.close(reader)
+            self._fork_again(start, lifeline, writer)
+        os.close(writer)
+        with open(reader, "rb") as pipe:
+            answer = pipe.read()
+        os.waitpid(between, 0)
+        if not answer.isdigit():
+            return Forked(incarnation, 0, answer.decode(errors="replace") or "the fork ended early")
+        return Forked(incarnation, int(answer))
+
+    def _fork_again(self, start: Start, lifeline: int, answer: int) -> None:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.write(answer, str(error).encode())
+            os._exit(1)
+        if pid == 0:
+            _close_all_but(lifeline)
+            child = msgspec.structs.replace(start.child, lifeline=lifeline)
+            enter(self._launch, Start(child, start.log), self._roles)
+        os.write(answer, str(pid).encode())
+        os._exit(0)
+
+
+def _descriptor(ancillary: Sequence[tuple[int, int, bytes]]) -> int:
+    ((_, _, data),) = ancillary
+    return array.array("i", data)[0]
+
+
+def _close_all_but(lifeline: int) -> None:
+    os.closerange(3, lifeline)
+    os.closerange(lifeline + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> None:
+    """`python -m heronpy.container.zygote LAUNCH_FILE FD`."""
+    launch_file, descriptor = argv
+    launch = TopologyLaunch.read(launch_file)
+    configure_logging(launch)
+    with socket.socket(fileno=int(descriptor)) as requests:
+        Zygote(launch, requests, roles).run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

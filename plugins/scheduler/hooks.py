@@ -1,0 +1,14 @@
+"""Schedulers that come with heronpy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from heronpy.kernel.plugin import Scheduler, hookimpl
+
+
+@hookimpl
+def heron_schedulers() -> Mapping[str, type[Scheduler]]:
+    from heronpy.plugins.scheduler.local import LocalScheduler
+
+    return {"local": LocalScheduler}

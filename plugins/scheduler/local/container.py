@@ -1,0 +1,140 @@
+"""One container: a process that leads a group, seen through its pidfd."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.plugin import Launch
+from heronpy.kernel.processes import boot_id, process, processes
+from heronpy.plugins.scheduler.local.record import Record, Records
+
+TOKEN = "HERONPY_CONTAINER_TOKEN"
+
+#: SIGKILL takes effect at once unless a process hangs in the kernel
+KILL_SECONDS = 5.0
+
+
+class LocalContainer:
+    """A running container, started by us or by an earlier scheduler process."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        #: becomes readable when the first process ends
+        self.pidfd = os.pidfd_open(record.pid)
+
+    def terminate(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, signal.SIGTERM)
+
+    def finish(self) -> int | None:
+        """Kill what is left of the group, wait until it is gone, and return how the first process ended."""
+        kill_group(self.record)
+        status = self._reap()
+        os.close(self.pidfd)
+        return status
+
+    def release(self) -> None:
+        """Look away; it runs on."""
+        os.close(self.pidfd)
+
+    def _reap(self) -> int | None:
+        try:
+            result = os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED)
+        except ChildProcessError:
+            return None
+        assert result is not None
+        return result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
+
+
+def start(launch: Launch, records: Records) -> LocalContainer:
+    """Start a container in a session of its own, so that it outlives us."""
+    record = Record(launch.container, secrets.token_hex(8), boot_id())
+    records.write(record)
+    folder = Path(launch.log_folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    log = os.open(folder / f"container-{launch.container}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        started = subprocess.Popen(
+            launch.argv,
+            env={**os.environ, **launch.environment, TOKEN: record.token},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+    # it is waited for through its pidfd; this only tells Popen not to
+    started.returncode = 0
+    seen = process(started.pid)
+    assert seen is not None, "a child stays until it is waited for"
+    record = Record(record.container, record.token, record.boot, seen.pid, seen.started)
+    records.write(record)
+    return LocalContainer(record)
+
+
+def find(record: Record) -> LocalContainer | None:
+    """The container that an earlier process wrote down, if it still runs."""
+    if record.boot != boot_id():
+        return None
+    if not record.pid:
+        return _find_by_token(record)
+    if not _is_first_process(record):
+        return None
+    try:
+        container = LocalContainer(record)
+    except ProcessLookupError:
+        return None
+    # the pid could have changed hands between the look and the open
+    if _is_first_process(record):
+        return container
+    container.release()
+    return None
+
+
+def kill_group(record: Record) -> None:
+    """SIGKILL to all of the container's processes; returns when none is left."""
+    deadline = time.monotonic() + KILL_SECONDS
+    while members := _members(record):
+        for pid in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            msg = f"container {record.container}: process {members[0]} does not end after SIGKILL"
+            raise UserError(msg, hint="again later; it hangs in the operating system")
+        time.sleep(0.005)
+
+
+def _members(record: Record) -> list[int]:
+    """Live processes of the container's session or group."""
+    if not record.pid or record.boot != boot_id():
+        return []
+    leader = process(record.pid)
+    if leader is not None and leader.started != record.started:
+        # a pid is not given out again while a group or session has its number: ours is gone
+        return []
+    return [each.pid for each in processes() if each.alive and record.pid in (each.group, each.session)]
+
+
+def _is_first_process(record: Record) -> bool:
+    seen = process(record.pid)
+    return seen is not None and seen.alive and seen.started == record.started
+
+
+def _find_by_token(record: Record) -> LocalContainer | None:
+    mark = f"{TOKEN}={record.token}".encode()
+    for each in processes():
+        with contextlib.suppress(OSError):
+            if each.pid == each.session and mark in Path(f"/proc/{each.pid}/environ").read_bytes().split(
+                b"\0"
+            ):
+                found = Record(record.container, record.token, record.boot, each.pid, each.started)
+                return find(found)
+    return None

@@ -1,0 +1,46 @@
+"""What is written down of a container, so that a later process can find it again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One container: its first process, which leads its session and its process group."""
+
+    container: int
+    #: in the environment of the process: finds it when we died before we could write its pid
+    token: str
+    boot: str
+    #: 0 until the process is started
+    pid: int = 0
+    #: start time of the process, see kernel.processes
+    started: int = 0
+
+
+class Records:
+    """One small file per container in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def write(self, record: Record) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(record.container)
+        draft = path.with_suffix(".new")
+        draft.write_bytes(msgspec.json.encode(record))
+        os.replace(draft, path)
+
+    def remove(self, container: int) -> None:
+        self._path(container).unlink(missing_ok=True)
+
+    def __iter__(self) -> Iterator[Record]:
+        for path in sorted(self._folder.glob("*.json")):
+            yield msgspec.json.decode(path.read_bytes(), type=Record)
+
+    def _path(self, container: int) -> Path:
+        return self._folder / f"{container}.json"

@@ -1,0 +1,283 @@
+"""A real executor with real children, whose roles are small functions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from heronpy.container.executor import FENCED
+from heronpy.container.folders import create_launch
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.record import ExecutorNode, executor_path
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.processes import process, processes
+from heronpy.testing.waiting import eventually
+
+TOY_ROLES = '''
+import os, select, signal, sys, time
+from pathlib import Path
+
+
+def run(launch, child):
+    """Lives until its lifeline or SIGTERM says otherwise; a file named after it makes it crash."""
+    folder = Path(launch.work)
+    print(f"{child.name} incarnation {child.incarnation} task {child.task}")
+    with (folder / "started").open("a") as started:
+        started.write(f"{child.name} {os.getpid()} {child.incarnation}\\n")
+    if (folder / f"{child.name}.crash").exists():
+        raise RuntimeError("told to crash")
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    select.select([child.lifeline], [], [])
+    return 7
+'''
+
+
+class Topology:
+    """What a submit leaves behind, minus the scheduler."""
+
+    def __init__(self, config: Config, state: StateManager, name: str) -> None:
+        self.config = config
+        self.state = state
+        self.name = name
+        self.launch_file = create_launch(config, name)
+        self.work = self.launch_file.parent
+        (self.work / "toy_roles.py").write_text(TOY_ROLES)
+
+    def publish(self, plan: PackingPlan) -> None:
+        components = {instance.component for instance in plan.instances()}
+        logical = LogicalPlan(
+            self.name, tuple(Component(each, "spout", "x.Y", 1) for each in sorted(components))
+        )
+        self.state.set(f"/{self.name}/execution", msgspec.json.encode({"scheduler": "local"}))
+        self.state.set(f"/{self.name}/definition", logical.to_json())
+        self.state.set(f"/{self.name}/packing_plan", plan.to_json())
+
+    def started(self) -> list[tuple[str, int, int]]:
+        """Name, pid and incarnation of every start of a toy child, oldest first."""
+        try:
+            lines = (self.work / "started").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        return [(name, int(pid), int(number)) for name, pid, number in map(str.split, lines)]
+
+    def node(self) -> ExecutorNode:
+        value = self.state.get(executor_path(self.name, 1)).value
+        return msgspec.json.decode(value, type=ExecutorNode)
+
+    def running(self) -> dict[str, int]:
+        """Pids of the children that run, as the state tree has them."""
+        try:
+            children = self.node().children
+        except NodeMissing:
+            return {}
+        return {name: child.pid for name, child in children.items() if child.state == "running"}
+
+    @contextlib.contextmanager
+    def executor(self, container: int) -> Iterator[subprocess.Popen[bytes]]:
+        zygote, child = self.command("zygote"), self.command("child")
+        program = (
+            "import sys; from heronpy.container.executor import main;"
+            f"sys.exit(main(sys.argv[1:], {zygote!r}, {child!r}))"
+        )
+        argv = [sys.executable, "-P", "-c", program, str(self.launch_file), str(container)]
+        with subprocess.Popen(argv, start_new_session=True) as running:
+            try:
+                yield running
+            finally:
+                running.terminate()
+                running.wait(20)
+
+    def command(self, module: str) -> list[str]:
+        """A command line like `python -m module`, with toy roles."""
+        role = dict.fromkeys(
+            ("instance", "stream_manager", "metrics_manager", "topology_master"), "toy_roles"
+        )
+        program = (
+            f"import sys; sys.path.append({str(self.work)!r});"
+            f"from heronpy.container.{module} import main; main(sys.argv[1:], {role!r})"
+        )
+        return [sys.executable, "-P", "-c", program]
+
+
+def one_container(name: str, **counts: int) -> PackingPlan:
+    """A plan with container 1, which holds so many instances of each component."""
+    pairs = [(component, index) for component, count in counts.items() for index in range(count)]
+    instances = tuple(InstancePlan(task, *pair) for task, pair in enumerate(pairs, start=1))
+    return PackingPlan(name, "test", (ContainerPlan(1, instances, Resources()),), len(pairs) + 1)
+
+
+def alive(pid: int) -> bool:
+    found = process(pid)
+    return found is not None and found.alive
+
+
+def children_of(pid: int) -> set[int]:
+    return {each.pid for each in processes() if each.parent == pid}
+
+
+def cpu_ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+@pytest.fixture
+def topology(config: Config, state: StateManager) -> Topology:
+    return Topology(config, state, "words")
+
+
+@pytest.fixture
+def executor(topology: Topology) -> Iterator[subprocess.Popen[bytes]]:
+    """Container 1 with two instances of `words`, up and running."""
+    topology.publish(one_container("words", words=2))
+    with topology.executor(1) as running:
+        yield running
+
+
+def test_children_start_and_are_told_of(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+
+    started = {name: (pid, incarnation) for name, pid, incarnation in topology.started()}
+    node = topology.node()
+    assert set(started) == {"stream-manager-1", "metrics-manager-1", "words[0]", "words[1]"}
+    assert {name: child.pid for name, child in node.children.items()} == {
+        name: pid for name, (pid, _) in started.items()
+    }
+    assert node.pid == executor.pid
+    assert node.incarnation == 1
+    assert sorted(incarnation for _, incarnation in started.values()) == [1 << 20 | n for n in (1, 2, 3, 4)]
+    assert {child.last_exit for child in node.children.values()} == {""}
+    eventually(lambda: "task 2" in (topology.work / "logs" / "words[1].log").read_text())
+
+
+def test_a_killed_child_is_started_again_and_others_are_not(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    before = topology.running()
+
+    os.kill(before["words[1]"], signal.SIGKILL)
+    eventually(lambda: topology.running().get("words[1]", before["words[1]"]) != before["words[1]"])
+
+    after = topology.running()
+    assert {name for name in after if after[name] != before[name]} == {"words[1]"}
+    child = topology.node().children["words[1]"]
+    assert child.restarts == 1
+    assert child.last_exit == "signal 9 (killed)"
+    assert topology.started()[-1] == ("words[1]", child.pid, 1 << 20 | 5)
+
+
+def test_a_child_that_crashes_at_once_backs_off_and_its_log_says_why(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    (topology.work / "words[0].crash").touch()
+    os.kill(topology.running()["words[0]"], signal.SIGKILL)
+
+    eventually(lambda: topology.node().children["words[0]"].restarts >= 3)
+
+    child = topology.node().children["words[0]"]
+    assert child.last_exit == "exit 70"
+    assert "RuntimeError: told to crash" in (topology.work / "logs" / "words[0].log").read_text()
+    (topology.work / "words[0].crash").unlink()
+    eventually(lambda: "words[0]" in topology.running())
+
+
+def test_sigterm_ends_everybody_and_clears_the_sockets(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    pids = [pid for _, pid, _ in topology.started()]
+    sockets = TopologyLaunch.read(topology.launch_file).container_sockets(1)
+    assert sockets.stat().st_mode & 0o777 == 0o700
+
+    executor.terminate()
+
+    assert executor.wait(10) == 0
+    assert [process(pid) for pid in pids] == [None] * 4
+    assert not sockets.exists()
+    assert topology.node() == ExecutorNode(incarnation=1, pid=0)
+
+
+def test_the_death_of_the_zygote_is_noticed_by_nobody(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    before = topology.running()
+    (zygote,) = children_of(executor.pid) - set(before.values())
+
+    os.kill(zygote, signal.SIGKILL)
+    eventually(lambda: process(zygote) is None)
+    assert topology.running() == before
+
+    os.kill(before["words[0]"], signal.SIGKILL)
+    eventually(lambda: topology.running().get("words[0]", before["words[0]"]) != before["words[0]"])
+    assert {name for name, pid in topology.running().items() if pid != before[name]} == {"words[0]"}
+
+
+def test_children_end_when_their_executor_is_killed(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    executor.kill()
+    executor.wait()
+    eventually(lambda: not any(alive(pid) for _, pid, _ in topology.started()))
+
+
+def test_a_new_plan_starts_and_ends_only_what_differs(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    before = topology.running()
+
+    topology.publish(one_container("words", words=1, zebra=2))
+    eventually(lambda: {"zebra[0]", "zebra[1]"} <= set(topology.running()))
+    eventually(lambda: not alive(before["words[1]"]))
+
+    after = topology.running()
+    assert set(after) == {"stream-manager-1", "metrics-manager-1", "words[0]", "zebra[0]", "zebra[1]"}
+    assert {name: after[name] for name in after if name in before} == {
+        name: before[name] for name in before if name != "words[1]"
+    }
+
+
+def test_a_second_executor_fences_the_first(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    first = [pid for _, pid, _ in topology.started()]
+
+    with topology.executor(1) as second:
+        eventually(lambda: len(topology.running()) == 4 and topology.node().pid == second.pid)
+        # the first hears of it when it has news
+        os.kill(first[0], signal.SIGKILL)
+        assert executor.wait(20) == FENCED
+        assert topology.node().incarnation == 2
+        assert not any(alive(pid) for pid in first)
+
+
+def test_spawned_children_run_the_same_code(config: Config, state: StateManager) -> None:
+    values = {**config, "container.start": "spawn"}
+    topology = Topology(Config(values, {}), state, "spawned")
+    topology.publish(one_container("spawned", words=1))
+    with topology.executor(1):
+        eventually(lambda: "words[0]" in topology.running())
+        pid = topology.running()["words[0]"]
+        assert b"heronpy.container.child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_an_idle_executor_uses_no_cpu(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
+    eventually(lambda: len(topology.running()) == 4)
+    time.sleep(0.3)
+    before = cpu_ticks(executor.pid)
+    time.sleep(1.0)
+    assert cpu_ticks(executor.pid) - before <= 1
