@@ -50,8 +50,8 @@ class RoundRobin(ResourceManager):
         wanted = -(-(total + sum(changes.values())) * len(placed) // total)
         kept, shrink = drain(placed, shrinking(changes), max(len(placed) - wanted, 0))
         kept = remove(kept, shrink, fullest_first)
-        for number in range(wanted - len(kept)):
-            kept[max(placed) + number + 1] = []
+        first_new = max(placed) + 1
+        kept |= {first_new + number: [] for number in range(wanted - len(kept))}
         grown = new_instances(self._request, current, changes, self._request.dealing_order())
         levels = [(len(instances), where) for where, instances in kept.items()]
         heapq.heapify(levels)
