@@ -1,0 +1,25 @@
+"""localfs keeps the contract of state managers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.plugins.state.localfs.manager import LocalFsStateManager
+from heronpy.testing.contracts.state_manager import StateManagerContract
+
+
+class TestLocalFs(StateManagerContract):
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path) -> None:
+        self.home = tmp_path
+
+    def make(self) -> StateManager:
+        return LocalFsStateManager()
+
+    def config(self) -> Config:
+        return load_config(os.devnull, environ={}, flags={"home": str(self.home)})

@@ -1,0 +1,122 @@
+"""localfs on disks that are full, and in folders that are not ours."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from heronpy.kernel.errors import StateError
+from heronpy.kernel.plugin.state_manager import Node, StateManager
+from heronpy.plugins.state.localfs.root import open_root
+
+Opener = Callable[[Path], StateManager]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk that takes no more than 512 KB: a small tmpfs where we may mount one, else a file size limit."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
+        try:
+            yield disk
+        finally:
+            subprocess.run(["umount", str(disk)], check=True)
+    else:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512 * 1024, before[1]))
+        try:
+            yield disk
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(small_disk: Path, open_state: Opener) -> None:
+    state = open_state(small_disk)
+    version = state.create("/t/plan", b"old")
+    for write in (
+        lambda: state.set("/t/plan", b"x" * 1024 * 1024),
+        lambda: state.create("/t/other/deep", b"x" * 1024 * 1024),
+    ):
+        with pytest.raises(StateError) as caught:
+            write()
+        message = str(caught.value)
+        assert message.startswith(f"cannot use the state folder {small_disk}/state: ")
+        assert "(try: " in message
+        assert "\n" not in message
+    assert state.get("/t/plan") == Node(b"old", version)
+    assert state.children("/t") == ["plan"]
+    assert list((small_disk / "state/@tmp").iterdir()) == []
+    state.set("/t/plan", b"new")
+    state.close()
+
+
+def test_a_full_disk_still_lets_ephemeral_nodes_go(small_disk: Path, open_state: Opener) -> None:
+    state, other = open_state(small_disk), open_state(small_disk)
+    other.create("/t/here", b"", ephemeral=True)
+    fill(small_disk)
+    other.close()
+    assert state.children("/") == []
+    state.close()
+
+
+def test_the_folder_is_private(open_state: Opener, tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(mode=0o755)
+    state = open_state(tmp_path)
+    state.create("/t/a", b"")
+    for found in [tmp_path / "state", *(tmp_path / "state").rglob("*")]:
+        assert stat.S_IMODE(found.stat().st_mode) & 0o077 == 0, found
+
+
+def test_a_missing_home_is_made(open_state: Opener, tmp_path: Path) -> None:
+    open_state(tmp_path / "a/b").create("/t", b"")
+    assert (tmp_path / "a/b/state/t/@value").exists()
+
+
+def test_a_file_where_the_folder_should_be(open_state: Opener, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("")
+    with pytest.raises(StateError, match="state is not a folder"):
+        open_state(tmp_path)
+
+
+def test_a_link_where_the_folder_should_be(open_state: Opener, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "state").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StateError, match="state is not a folder"):
+        open_state(tmp_path)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_somebody_elses_folder_is_refused(tmp_path: Path) -> None:
+    folder = Path("/")
+    if os.geteuid() == 0:
+        folder = tmp_path
+        os.chown(folder, 12345, 12345)
+    with pytest.raises(StateError, match=r"belongs to user \d+, and you are user \d+ \(try: set `home`"):
+        open_root(folder)
+
+
+def test_a_folder_that_is_removed_while_in_use(open_state: Opener, tmp_path: Path) -> None:
+    state = open_state(tmp_path)
+    shutil.rmtree(tmp_path / "state")
+    with pytest.raises(StateError, match="it was removed while in use"):
+        state.create("/t", b"")
+
+
+def fill(disk: Path) -> None:
+    """Write until nothing more fits."""
+    try:
+        with (disk / "filler").open("wb") as file:
+            while True:
+                file.write(b"x" * 65536)
+                file.flush()
+    except OSError:
+        return

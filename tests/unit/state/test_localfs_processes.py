@@ -1,0 +1,166 @@
+"""localfs among processes: nothing lost, nothing left open, nothing inherited."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pluggy
+import psutil
+import pytest
+
+from heronpy.kernel.config import load_config
+from heronpy.kernel.errors import StateError
+from heronpy.kernel.plugin import hookspecs
+from heronpy.kernel.plugin.registry import Registry
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.plugins.state import hooks
+from heronpy.plugins.state.localfs.manager import LocalFsStateManager
+from heronpy.testing.contracts.state_manager import SOON, Told
+
+Opener = Callable[[Path], StateManager]
+
+INCREMENT = """
+import os, sys
+from heronpy.kernel.config import load_config
+from heronpy.plugins.state.localfs.manager import LocalFsStateManager
+from heronpy.testing.contracts.state_manager import increment
+
+state = LocalFsStateManager()
+state.initialize(load_config(os.devnull, environ={}, flags={"home": sys.argv[1]}))
+for _ in range(200):
+    increment(state, "/count")
+state.close()
+"""
+
+
+def test_eight_processes_lose_no_increment(state: StateManager, tmp_path: Path) -> None:
+    state.create("/count", b"0")
+    processes = [subprocess.Popen([sys.executable, "-c", INCREMENT, str(tmp_path)]) for _ in range(8)]
+    assert [process.wait() for process in processes] == [0] * 8
+    assert state.get("/count").value == b"1600"
+
+
+def test_fifty_lives_leave_no_descriptor_thread_or_file(open_state: Opener, tmp_path: Path) -> None:
+    process = psutil.Process()
+    open_state(tmp_path).close()
+    before = (process.num_fds(), threading.active_count())
+    for _ in range(50):
+        state = open_state(tmp_path)
+        told = Told()
+        state.watch("/t/a", told)
+        state.create("/t/a", b"", ephemeral=True)
+        assert told.within(SOON)
+        state.close()
+    assert (process.num_fds(), threading.active_count()) == before
+    assert sorted(entry.name for entry in (tmp_path / "state").rglob("*")) == [
+        "@lock",
+        "@sessions",
+        "@tmp",
+        "@version",
+    ]
+
+
+def test_a_forked_child_does_not_keep_a_dead_owner_alive(open_state: Opener, tmp_path: Path) -> None:
+    state = open_state(tmp_path)
+    read, write = os.pipe()
+    owner = os.fork()
+    if owner == 0:
+        own_a_node_and_fork(tmp_path, write)
+    os.close(write)
+    grandchild = int(os.read(read, 20))
+    os.close(read)
+    try:
+        told = Told()
+        state.watch("/t/here", told)
+        assert state.exists("/t/here")
+        os.kill(owner, 9)
+        os.waitpid(owner, 0)
+        assert told.until(lambda: not state.exists("/t/here"))
+        assert psutil.pid_exists(grandchild)
+    finally:
+        os.kill(grandchild, 9)
+
+
+def own_a_node_and_fork(home: Path, write: int) -> None:
+    """Own a node, have a child that sleeps, tell its pid, and sleep too."""
+    try:
+        state = LocalFsStateManager()
+        state.initialize(load_config(os.devnull, environ={}, flags={"home": str(home)}))
+        state.create("/t/here", b"", ephemeral=True)
+        child = os.fork()
+        if child:
+            os.write(write, str(child).encode())
+        threading.Event().wait(60)
+    finally:
+        os._exit(1)
+
+
+def test_a_client_is_of_no_use_in_a_forked_child(state: StateManager) -> None:
+    state.create("/t", b"", ephemeral=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            with pytest.raises(StateError, match="by the parent process before a fork"):
+                state.get("/t")
+            state.close()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert state.exists("/t")
+
+
+def test_a_closed_client_says_so(state: StateManager) -> None:
+    state.close()
+    for call in (
+        lambda: state.get("/t"),
+        lambda: state.create("/t", b""),
+        lambda: state.watch("/t", lambda: None),
+    ):
+        with pytest.raises(StateError, match="is closed"):
+            call()
+
+
+def test_a_callback_may_use_and_close_its_state_manager(open_state: Opener, tmp_path: Path) -> None:
+    state, other = open_state(tmp_path), open_state(tmp_path)
+    seen: list[bytes] = []
+    done = Told()
+
+    def look_and_leave() -> None:
+        seen.append(state.get("/t").value)
+        state.watch("/u", done)
+        state.close()
+        done()
+
+    state.watch("/t", look_and_leave)
+    other.create("/t", b"x")
+    assert done.within(SOON)
+    assert seen == [b"x"]
+    ended = [thread for thread in threading.enumerate() if thread.name == "localfs-watch"]
+    for thread in ended:
+        thread.join(SOON)
+        assert not thread.is_alive()
+
+
+def test_a_callback_that_fails_is_logged_and_the_others_go_on(
+    state: StateManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = Told()
+    state.watch("/t", lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    state.create("/t", b"")
+    state.watch("/t", told)
+    state.set("/t", b"")
+    assert told.within(SOON)
+    assert "the callback of a watch on /t failed" in caplog.messages
+
+
+def test_it_is_found_by_its_name() -> None:
+    plugins = pluggy.PluginManager(hookspecs.PROJECT)
+    plugins.add_hookspecs(hookspecs)
+    plugins.register(hooks)
+    assert Registry(plugins).state_manager("localfs") is LocalFsStateManager
