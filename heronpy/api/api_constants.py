@@ -1,0 +1,3 @@
+"""Apache Heron's path of `heronpy.constants`."""
+
+from heronpy.constants import *  # noqa: F403 - the constants, all of them

@@ -1,0 +1,5 @@
+"""Apache Heron's path of `heronpy.component`."""
+
+from heronpy.component import BaseComponent
+
+__all__ = ["BaseComponent"]

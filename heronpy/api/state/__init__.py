@@ -1,0 +1,1 @@
+"""Apache Heron's import paths for state."""

@@ -1,0 +1,5 @@
+"""Apache Heron's path of `heronpy.state`."""
+
+from heronpy.state import StatefulComponent
+
+__all__ = ["StatefulComponent"]

@@ -1,0 +1,147 @@
+"""Bolts: where tuples are processed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from heronpy.component import BaseComponent
+from heronpy.spec import HeronComponentSpec, class_path, declared_outputs
+from heronpy.stream import Stream
+from heronpy.tuple import Tuple, TupleHelper
+
+if TYPE_CHECKING:
+    from heronpy.context import TopologyContext
+
+
+class BaseBolt(BaseComponent):
+    """What every bolt can do."""
+
+    @classmethod
+    def spec(
+        cls,
+        name: str | None = None,
+        inputs: Any = None,
+        par: int = 1,
+        config: dict[str, Any] | None = None,
+        optional_outputs: Sequence[str | Stream] | None = None,
+    ) -> HeronComponentSpec:
+        """This bolt as part of a topology; `inputs` is `{spec: grouping}` or a list of specs (shuffle)."""
+        outputs = declared_outputs(cls, optional_outputs)
+        return HeronComponentSpec(name, class_path(cls), False, par, inputs, outputs, config)
+
+    def emit(
+        self,
+        tup: Sequence[Any],
+        stream: str = Stream.DEFAULT_STREAM_ID,
+        anchors: Sequence[Tuple] | None = None,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        """Send one tuple, anchored to the tuples it was made from.
+
+        Returns the task ids it went to if `need_task_ids` is set.
+        """
+        sent = self.delegate.emit(tup, stream, anchors, direct_task, need_task_ids)
+        return cast("list[int] | None", sent)
+
+    def ack(self, tup: Tuple) -> None:
+        """This tuple is done with."""
+        self.delegate.ack(tup)
+
+    def fail(self, tup: Tuple) -> None:
+        """This tuple could not be processed: its spout hears of it."""
+        self.delegate.fail(tup)
+
+    @staticmethod
+    def is_tick(tup: Tuple) -> bool:
+        """Whether a tuple is a tick."""
+        return tup.stream == TupleHelper.TICK_TUPLE_ID
+
+
+class Bolt(BaseBolt):
+    """Write `process`; declare `outputs = ["field", …]` if it emits; the rest may be left out."""
+
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        """Called once in the instance, before anything else."""
+
+    def process(self, tup: Tuple) -> None:
+        """Called for each tuple. At least once also means: ack or fail each of them."""
+        msg = f"{type(self).__qualname__} must define process(tup)"
+        raise NotImplementedError(msg)
+
+    def process_tick(self, tup: Tuple) -> None:
+        """Called every `topology.tick.tuple.freq.secs` seconds, if the config has that."""
+
+    def close(self) -> None:
+        """Called last when the instance is stopped; never after a crash."""
+
+
+class BasicBolt(Bolt):
+    """A bolt that anchors and acks by itself.
+
+    What `process` emits is anchored to the tuple it was given. The tuple is acked when `process` returns
+    and failed when it raises, unless `process` did either itself.
+    """
+
+    #: the tuples being processed that nobody has acked or failed yet
+    _open: Sequence[Tuple] = ()
+    _anchors: Sequence[Tuple] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "process" in cls.__dict__:
+            setattr(cls, "process", _acking(cls.process, _one))  # noqa: B010 - a method, to mypy
+        if "process_batch" in cls.__dict__:
+            setattr(cls, "process_batch", _acking(cls.__dict__["process_batch"], list))  # noqa: B010
+
+    def emit(
+        self,
+        tup: Sequence[Any],
+        stream: str = Stream.DEFAULT_STREAM_ID,
+        anchors: Sequence[Tuple] | None = None,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        return super().emit(
+            tup, stream, self._anchors if anchors is None else anchors, direct_task, need_task_ids
+        )
+
+    def ack(self, tup: Tuple) -> None:
+        self._close(tup)
+        super().ack(tup)
+
+    def fail(self, tup: Tuple) -> None:
+        self._close(tup)
+        super().fail(tup)
+
+    def _close(self, tup: Tuple) -> None:
+        self._open = [other for other in self._open if other is not tup]
+
+
+def _one(tup: Tuple) -> list[Tuple]:
+    return [tup]
+
+
+def _acking(
+    process: Callable[[Any, Any], None], tuples_of: Callable[[Any], list[Tuple]]
+) -> Callable[[Any, Any], None]:
+    def process_and_ack(self: BasicBolt, given: Any) -> None:
+        if self._anchors is not None:
+            # Called through super().process: the outermost call settles the tuple.
+            process(self, given)
+            return
+        self._anchors = self._open = tuples_of(given)
+        try:
+            process(self, given)
+        except Exception:
+            for tup in self._open:
+                self.fail(tup)
+            raise
+        else:
+            for tup in self._open:
+                self.ack(tup)
+        finally:
+            self._open, self._anchors = (), None
+
+    return process_and_ack

@@ -1,0 +1,61 @@
+"""What spouts and bolts have in common, and how an instance makes one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from typing import Any, cast
+
+from heronpy.errors import DefinitionError
+
+
+class BaseComponent:
+    """A spout or a bolt. Everything it says goes to its delegate: the engine, or another component."""
+
+    delegate: Any
+    logger: logging.Logger
+
+    def __init__(self, delegate: Any) -> None:
+        self.delegate = delegate
+        self.logger = delegate.logger
+
+    def log(self, message: object, level: str | None = None) -> None:
+        """Write to the instance's log; level is trace, debug, info (as is None), warn or error."""
+        self.delegate.log(message, level)
+
+    # A cached property gives way to assignment: older topologies keep a `self.state` of their own.
+    @functools.cached_property
+    def state(self) -> Any:
+        """A mapping that is this task's own; its keys are the values of the grouping fields."""
+        return {}
+
+
+def make_component(cls: type[Any], delegate: Any) -> Any:
+    """Construct a user's class. Its `__init__` may take the delegate or nothing, and need not call ours."""
+    component = object.__new__(cls)
+    component.delegate = delegate
+    component.logger = delegate.logger
+    if _takes_delegate(cls):
+        component.__init__(delegate)
+    else:
+        component.__init__()
+    return component
+
+
+def _takes_delegate(cls: type[Any]) -> bool:
+    constructor = cast("Any", cls).__init__
+    parameters = list(inspect.signature(constructor).parameters.values())[1:]
+    if any(parameter.name == "delegate" for parameter in parameters):
+        return True
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
+        return True
+    needed = [
+        parameter.name
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    if len(needed) > 1:
+        msg = f"{cls.__qualname__}.__init__ needs {', '.join(needed)}, which no instance can give"
+        raise DefinitionError(msg, hint="read such values from config in initialize(config, context)")
+    return bool(needed)

@@ -1,0 +1,63 @@
+"""Checks at submit that an instance will find every class, and can run it."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from heronpy.bolt import Bolt
+from heronpy.errors import DefinitionError
+from heronpy.kernel.plans import Component, LogicalPlan
+from heronpy.loading.user_module import MAIN, attribute_of, resolve_class
+from heronpy.spout import Spout
+
+
+def check_findable(plan: LogicalPlan, module: ModuleType) -> None:
+    """Raise for the first component whose class no instance would find. `module` is the file as it ran."""
+    guarded = _guarded_classes(plan.source.file)
+    for component in plan.components:
+        _refuse_hidden(component, guarded, os.path.basename(plan.source.file))
+        if component.class_path.startswith(f"{MAIN}."):
+            cls = attribute_of(module, component.class_path.removeprefix(f"{MAIN}."), component.class_path)
+        else:
+            cls = resolve_class(plan.source, component.class_path)
+        _check_methods(component, cls)
+
+
+def _refuse_hidden(component: Component, guarded: set[str], file: str) -> None:
+    label = f"{component.kind} {component.name!r}"
+    module, _, qualname = component.class_path.partition(".")
+    if "<locals>" in component.class_path:
+        msg = f"{label}: its class {qualname} is defined inside a function, where no instance can find it"
+        raise DefinitionError(msg, hint="move the class to the top level of the file")
+    if module == MAIN and qualname.split(".")[0] in guarded:
+        msg = f'{label}: its class {qualname} is under `if __name__ == "__main__"`, which instances skip'
+        raise DefinitionError(msg, hint=f"move the class to the top level of {file}")
+
+
+def _check_methods(component: Component, cls: type[Any]) -> None:
+    label = f"{component.kind} {component.name!r}"
+    if component.kind == "spout":
+        lacks = getattr(cls, "next_tuple", Spout.next_tuple) is Spout.next_tuple
+        method = "next_tuple()"
+    else:
+        lacks = getattr(cls, "process", Bolt.process) is Bolt.process and not hasattr(cls, "process_batch")
+        method = "process(tup)"
+    if lacks:
+        msg = f"{label}: its class {cls.__qualname__} must define {method}"
+        raise DefinitionError(msg)
+
+
+def _guarded_classes(file: str) -> set[str]:
+    """Classes that only exist when the file is run as a script."""
+    guarded: set[str] = set()
+    free: set[str] = set()
+    for statement in ast.parse(Path(file).read_bytes()).body:
+        is_guard = isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+        for node in ast.walk(statement):
+            if isinstance(node, ast.ClassDef):
+                (guarded if is_guard else free).add(node.name)
+    return guarded - free

@@ -1,0 +1,102 @@
+"""Runs a topology file as a script and makes plans of what it submits or defines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import CodeType, ModuleType
+
+import msgspec
+
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.plans import Source
+from heronpy.loading.exchange import Outcome, result_file, source_file
+from heronpy.loading.findable import check_findable
+from heronpy.loading.user_error import UserFailure, describe_user_error
+from heronpy.loading.user_module import MAIN, put_paths_first
+from heronpy.logical import to_logical_plan
+from heronpy.submission import submissions
+from heronpy.topology import Topology, TopologyType
+
+HOW_TO = "a subclass of heronpy.Topology with specs in its body, or TopologyBuilder(…).build_and_submit()"
+
+
+def main(folder: str) -> None:
+    """Load the file that FOLDER names and leave the outcome there."""
+    source = msgspec.json.decode(source_file(folder).read_bytes(), type=Source)
+    outcome = load(source)
+    result_file(folder).write_bytes(msgspec.json.encode(outcome))
+
+
+def load(source: Source) -> Outcome:
+    """Run the file as `__main__`; this process is good for nothing else afterwards."""
+    name = os.path.basename(source.file)
+    submitted = submissions.collect()
+    module = ModuleType(MAIN)
+    try:
+        code = compiled(source.file)
+        _become(module, source)
+        exec(code, module.__dict__)
+        topologies = submitted or _defined_in(module)
+        if not topologies:
+            return Outcome(error=f"{name} has no topology", hint=HOW_TO)
+    except SystemExit as stop:
+        if stop.code == 2:
+            return Outcome(usage=True)
+        if stop.code not in (None, 0):
+            return _failed(name, describe_user_error(stop, source))
+        topologies = submitted
+    except BaseException as error:
+        return _failed(name, describe_user_error(error, source))
+    return _planned(topologies, source, module)
+
+
+def compiled(file: str) -> CodeType:
+    """The file's code; a file that is no Python at all gets a UserError that says so."""
+    try:
+        return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        if file.endswith(".py"):
+            raise
+        msg = "it is not a Python file"
+        raise UserError(msg) from None
+    except OSError as error:
+        raise UserError(error.strerror or str(error)) from None
+
+
+def _become(module: ModuleType, source: Source) -> None:
+    module.__file__ = source.file
+    sys.modules[MAIN] = module
+    sys.argv = list(source.argv)
+    put_paths_first(source)
+
+
+def _defined_in(module: ModuleType) -> list[type[Topology]]:
+    """Topology classes of this file, not those it imports, nor bases without components."""
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, TopologyType) and issubclass(value, Topology)
+        if value.__module__ == MAIN and value._heron_specs
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _planned(topologies: list[type[Topology]], source: Source, module: ModuleType) -> Outcome:
+    plans = []
+    try:
+        for topology in topologies:
+            plan = to_logical_plan(topology, source)
+            check_findable(plan, module)
+            plans.append(plan)
+    except UserError as error:
+        return Outcome(error=str(error))
+    except Exception as error:
+        return _failed(os.path.basename(source.file), describe_user_error(error, source))
+    return Outcome(plans=plans)
+
+
+def _failed(name: str, failure: UserFailure) -> Outcome:
+    place = f" ({os.path.basename(failure.file)}, line {failure.line})" if failure.file else ""
+    return Outcome(error=f"cannot load {name}: {failure.message}{place}", traceback=failure.traceback)

@@ -1,0 +1,103 @@
+"""From what the user wrote to the plan that the engine runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heronpy.config_values import split_config
+from heronpy.constants import TOPOLOGY_COMPONENT_PARALLELISM, TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
+from heronpy.errors import DefinitionError
+from heronpy.kernel.errors import TopologyError, did_you_mean
+from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Source, Stream
+from heronpy.kernel.plans.logical import DEFAULT_KEY_GROUPS, GroupingKind, Reliability
+from heronpy.spec import HeronComponentSpec
+from heronpy.stream import AnyGrouping, CustomGrouping, FieldsGrouping, GroupingType
+
+if TYPE_CHECKING:
+    from heronpy.topology import Topology
+
+_KINDS: dict[GroupingType, GroupingKind] = {
+    GroupingType.SHUFFLE: "shuffle",
+    GroupingType.ALL: "all",
+    GroupingType.LOWEST: "global",
+    GroupingType.NONE: "none",
+    GroupingType.DIRECT: "direct",
+    GroupingType.LOCAL_OR_SHUFFLE: "local_or_shuffle",
+}
+
+#: spelt without separators: Apache's ATMOST_ONCE and our at_most_once are the same word
+_RELIABILITY: dict[str, Reliability] = {
+    "atmostonce": "at_most_once",
+    "atleastonce": "at_least_once",
+    "effectivelyonce": "effectively_once",
+}
+
+
+def to_logical_plan(topology: type[Topology], source: Source) -> LogicalPlan:
+    """The plan of a topology class. Not validated yet."""
+    name = topology.topology_name
+    config = topology._topo_config
+    plain, opaque = split_config(config, f"topology {name!r}")
+    return LogicalPlan(
+        name=name,
+        components=topology._components,
+        config=plain,
+        opaque_config=opaque,
+        reliability=_reliability(config[TOPOLOGY_RELIABILITY_MODE]),
+        key_groups=_key_groups(config.get(TOPOLOGY_KEY_GROUPS, DEFAULT_KEY_GROUPS)),
+        source=source,
+    )
+
+
+def to_component(spec: HeronComponentSpec) -> Component:
+    """One component as it is now; later changes of the spec do not reach it."""
+    config: dict[str, Any] = {TOPOLOGY_COMPONENT_PARALLELISM: spec.parallelism, **(spec.custom_config or {})}
+    plain, opaque = split_config(config, spec.label)
+    return Component(
+        name=spec.name or "",
+        kind="spout" if spec.is_spout else "bolt",
+        class_path=spec.python_class_path,
+        parallelism=spec.parallelism,
+        inputs=_inputs(spec),
+        outputs=tuple(
+            Stream(stream.stream_id, tuple(stream.fields), stream.direct) for stream in spec.streams()
+        ),
+        config=plain,
+        opaque_config=opaque,
+    )
+
+
+def _inputs(spec: HeronComponentSpec) -> tuple[Input, ...]:
+    inputs = []
+    for source, grouping in spec.edges():
+        if source.unnamed:
+            msg = f"{spec.label} reads from {source.unnamed.label}, which is not part of the topology"
+            raise DefinitionError(msg, hint="assign that spec in the same class body, or give it a name")
+        inputs.append(Input(source.component_id, source.stream_id, _grouping(grouping)))
+    return tuple(inputs)
+
+
+def _grouping(grouping: AnyGrouping) -> Grouping:
+    if isinstance(grouping, FieldsGrouping):
+        return Grouping("fields", fields=tuple(grouping.fields))
+    if isinstance(grouping, CustomGrouping):
+        return Grouping("custom", class_path=grouping.class_path, pickled=grouping.python_serialized)
+    return Grouping(_KINDS[grouping])
+
+
+def _reliability(mode: object) -> Reliability:
+    word = str(mode).lower().replace("_", "").replace("-", "")
+    if word not in _RELIABILITY:
+        hint = did_you_mean(
+            str(mode), [*_RELIABILITY.values(), "ATMOST_ONCE", "ATLEAST_ONCE", "EFFECTIVELY_ONCE"]
+        )
+        msg = f"{TOPOLOGY_RELIABILITY_MODE} is {mode!r}{hint}"
+        raise TopologyError(msg)
+    return _RELIABILITY[word]
+
+
+def _key_groups(value: object) -> int:
+    if type(value) is not int or value < 1:
+        msg = f"{TOPOLOGY_KEY_GROUPS} must be an integer of at least 1, got {value!r}"
+        raise TopologyError(msg)
+    return value

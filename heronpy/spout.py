@@ -1,0 +1,71 @@
+"""Spouts: where tuples come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from heronpy.component import BaseComponent
+from heronpy.spec import HeronComponentSpec, class_path, declared_outputs
+from heronpy.stream import Stream
+
+if TYPE_CHECKING:
+    from heronpy.context import TopologyContext
+
+
+class BaseSpout(BaseComponent):
+    """What every spout can do."""
+
+    @classmethod
+    def spec(
+        cls,
+        name: str | None = None,
+        par: int = 1,
+        config: dict[str, Any] | None = None,
+        optional_outputs: Sequence[str | Stream] | None = None,
+    ) -> HeronComponentSpec:
+        """This spout as part of a topology. Without a name it gets that of the class attribute."""
+        outputs = declared_outputs(cls, optional_outputs)
+        return HeronComponentSpec(name, class_path(cls), True, par, outputs=outputs, config=config)
+
+    def emit(
+        self,
+        tup: Sequence[Any],
+        tup_id: Any = None,
+        stream: str = Stream.DEFAULT_STREAM_ID,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        """Send one tuple; with `tup_id`, `ack(tup_id)` or `fail(tup_id)` is called later.
+
+        Returns the task ids it went to if `need_task_ids` is set.
+        """
+        sent = self.delegate.emit(tup, tup_id, stream, direct_task, need_task_ids)
+        return cast("list[int] | None", sent)
+
+
+class Spout(BaseSpout):
+    """Write `next_tuple`; declare `outputs = ["field", …]`; the rest may be left out."""
+
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        """Called once in the instance, before anything else."""
+
+    def next_tuple(self) -> None:
+        """Emit the next tuple, or nothing. Called again and again; must not block for long."""
+        msg = f"{type(self).__qualname__} must define next_tuple()"
+        raise NotImplementedError(msg)
+
+    def ack(self, tup_id: Any) -> None:
+        """The tuple emitted with this id is fully processed."""
+
+    def fail(self, tup_id: Any) -> None:
+        """The tuple emitted with this id failed or timed out: emit it again, or give it up."""
+
+    def activate(self) -> None:
+        """Called when the topology goes on after a pause."""
+
+    def deactivate(self) -> None:
+        """Called when the topology pauses: `next_tuple` is not called until `activate`."""
+
+    def close(self) -> None:
+        """Called last when the instance is stopped; never after a crash."""

@@ -1,0 +1,80 @@
+"""State that is saved and restored as a whole, one per task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+
+class State:
+    """A mapping that a stateful component is given."""
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a key."""
+        raise NotImplementedError
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key, or the default."""
+        raise NotImplementedError
+
+    def enumerate(self) -> Iterator[tuple[int, Any]]:
+        """The keys, numbered."""
+        raise NotImplementedError
+
+    def clear(self) -> None:
+        """Forget everything."""
+        raise NotImplementedError
+
+
+class HashMapState(State, MutableMapping[Any, Any]):
+    """State in memory; also usable as a dict."""
+
+    def __init__(self) -> None:
+        self._dict: dict[Any, Any] = {}
+
+    def put(self, key: Any, value: Any) -> None:
+        self._dict[key] = value
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self._dict.get(key, default)
+
+    def enumerate(self) -> Iterator[tuple[int, Any]]:
+        return enumerate(self._dict)
+
+    def clear(self) -> None:
+        self._dict.clear()
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._dict[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._dict[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self._dict[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._dict)
+
+    def __len__(self) -> int:
+        return len(self._dict)
+
+    def __str__(self) -> str:
+        return str(self._dict)
+
+
+class StatefulComponent:
+    """Mixed into a spout or bolt whose state the engine keeps."""
+
+    def init_state(self, stateful_state: State) -> None:
+        """Called before initialize with the state as last saved, or an empty one. Keep it."""
+
+    def pre_save(self, checkpoint_id: str) -> None:
+        """Called before the state is saved: put into it what it does not hold yet."""
+
+
+def give_state(component: Any, state: State) -> None:
+    """Hand a component its state, before initialize; one that is not stateful is left alone."""
+    if isinstance(component, StatefulComponent):
+        vars(component)["state"] = state
+        component.init_state(state)

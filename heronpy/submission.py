@@ -1,0 +1,40 @@
+"""Where `build_and_submit()` and `write()` lead: to whoever loads the file, or nowhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from heronpy.topology import Topology
+
+
+class Submissions:
+    """What this process does with a submitted topology."""
+
+    def __init__(self) -> None:
+        self.collected: list[type[Topology]] | None = None
+        self.ignored = False
+
+    def collect(self) -> list[type[Topology]]:
+        """From now on keep what is submitted; returns the list that fills."""
+        self.collected = []
+        return self.collected
+
+    def ignore(self) -> None:
+        """From now on submitting does nothing: this process runs one part of a topology."""
+        self.ignored = True
+
+    def submit(self, topology: type[Topology]) -> None:
+        if self.ignored:
+            return
+        if self.collected is not None:
+            self.collected.append(topology)
+            return
+        file = sys.argv[0] if sys.argv and sys.argv[0] else "FILE.py"
+        print(  # the file was run by hand, outside any loader
+            f"{topology.topology_name} is defined; to run it: heronpy submit {file}", file=sys.stderr
+        )
+
+
+submissions = Submissions()

@@ -1,0 +1,97 @@
+"""What a bolt receives."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from heronpy.kernel.errors import did_you_mean
+
+#: attributes that mean the tuple itself, whatever its fields are called
+METADATA = ("id", "component", "stream", "task", "values")
+
+
+class _Row(NamedTuple):
+    id: Any
+    component: str
+    stream: str
+    task: int
+    values: Sequence[Any]
+
+
+class Tuple(_Row):
+    """One tuple: `tup.word` or `tup["word"]` for a field, `tup.values` for all of them in order.
+
+    It unpacks and indexes like the named tuple (id, component, stream, task, values). A field that is
+    called like one of those is only reached by `tup["id"]`.
+    """
+
+    __slots__ = ()
+
+    #: field name → position in values
+    field_index: ClassVar[dict[str, int]] = {}
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) is not str:
+            return tuple.__getitem__(self, key)
+        try:
+            return self.values[self.field_index[key]]
+        except KeyError:
+            raise KeyError(self._no_field(key)) from None
+
+    if TYPE_CHECKING:
+
+        def __getattribute__(self, name: str) -> Any: ...
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(self._no_field(name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (tuple(self.field_index), tuple(self))
+
+    def _no_field(self, name: str) -> str:
+        whose = f"stream {self.stream!r} of {self.component!r}"
+        return f"no field {name!r} in {whose}{did_you_mean(name, self.field_index)}"
+
+
+def _field(position: int) -> property:
+    def get(self: Tuple) -> Any:
+        return self.values[position]
+
+    return property(get)
+
+
+@functools.cache
+def tuple_class(fields: tuple[str, ...]) -> type[Tuple]:
+    """The class of a stream's tuples: one property per field that is not called like metadata."""
+    body: dict[str, Any] = {
+        name: _field(position)
+        for position, name in enumerate(fields)
+        if name not in METADATA and not name.startswith("_") and name != "field_index"
+    }
+    body["__slots__"] = ()
+    body["__module__"] = __name__
+    body["field_index"] = {name: position for position, name in enumerate(fields)}
+    return type("Tuple", (Tuple,), body)
+
+
+def _rebuild(fields: tuple[str, ...], row: tuple[Any, ...]) -> Tuple:
+    make: Callable[..., Tuple] = tuple.__new__
+    return make(tuple_class(fields), row)
+
+
+class TupleHelper:
+    """Tuples that the engine makes by itself."""
+
+    TICK_TUPLE_ID = "__tick"
+    TICK_SOURCE_COMPONENT = "__system"
+
+    @staticmethod
+    def make_tick_tuple() -> Tuple:
+        """What `process_tick` receives; task 0 is nobody's."""
+        return Tuple(
+            TupleHelper.TICK_TUPLE_ID, TupleHelper.TICK_SOURCE_COMPONENT, TupleHelper.TICK_TUPLE_ID, 0, []
+        )

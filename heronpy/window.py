@@ -1,0 +1,155 @@
+"""Bolts that process the tuples of a window of time instead of single ones."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heronpy.bolt import Bolt
+from heronpy.constants import TOPOLOGY_TICK_TUPLE_FREQ_SECS
+from heronpy.errors import DefinitionError
+from heronpy.spec import HeronComponentSpec
+from heronpy.state import State, StatefulComponent
+from heronpy.stream import Stream
+from heronpy.tuple import Tuple
+
+if TYPE_CHECKING:
+    from heronpy.context import TopologyContext
+
+
+class WindowContext(NamedTuple):
+    """Start and end of a window, in seconds since the epoch."""
+
+    start: float
+    end: float
+
+
+class _WindowBolt(Bolt, StatefulComponent):
+    """Ticks once per window. Time is processing time: when the tuple came here."""
+
+    WINDOW_DURATION_SECS: str
+
+    #: the time of day in seconds; a test may put its own clock here
+    clock: Callable[[], float] = staticmethod(time.time)
+
+    window_duration: float
+    current_tuples: deque[Any]
+    saved_state: State | None = None
+
+    @classmethod
+    def spec(
+        cls,
+        name: str | None = None,
+        inputs: Any = None,
+        par: int = 1,
+        config: dict[str, Any] | None = None,
+        optional_outputs: Sequence[str | Stream] | None = None,
+    ) -> HeronComponentSpec:
+        if config and cls.WINDOW_DURATION_SECS in config:
+            config = {**config, TOPOLOGY_TICK_TUPLE_FREQ_SECS: cls._tick_secs(config)}
+        return super().spec(name, inputs, par, config, optional_outputs)
+
+    def processWindow(self, window_info: WindowContext, tuples: list[Tuple]) -> None:  # noqa: N802 - Apache's name
+        """Called at the end of each window with its tuples, oldest first."""
+        msg = f"{type(self).__qualname__} must define processWindow(window_info, tuples)"
+        raise NotImplementedError(msg)
+
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        """A subclass that has its own must call this one."""
+        if self.WINDOW_DURATION_SECS not in config:
+            msg = f"{context.get_component_id()!r} needs {self.WINDOW_DURATION_SECS!r} in its config"
+            raise DefinitionError(msg)
+        self.window_duration = _seconds(config, self.WINDOW_DURATION_SECS)
+        # The instance starts the tick timer after this, from the same dict.
+        config[TOPOLOGY_TICK_TUPLE_FREQ_SECS] = self._tick_secs(config)
+        saved = self.saved_state.get("tuples") if self.saved_state is not None else None
+        self.current_tuples = deque() if saved is None else saved
+
+    def init_state(self, stateful_state: State) -> None:
+        self.saved_state = stateful_state
+
+    def pre_save(self, checkpoint_id: str) -> None:  # noqa: ARG002 - the interface's
+        if self.saved_state is not None:
+            self.saved_state.put("tuples", self.current_tuples)
+
+    @classmethod
+    def _tick_secs(cls, config: dict[str, Any]) -> float:
+        return _seconds(config, cls.WINDOW_DURATION_SECS)
+
+    def _window_ending(self, now: float) -> WindowContext:
+        end = int(now) if float(self.window_duration).is_integer() else now
+        return WindowContext(end - self.window_duration, end)
+
+
+class TumblingWindowBolt(_WindowBolt):
+    """Windows side by side: each tuple is in one. Config: `tumblingwindowbolt_duration_secs`."""
+
+    WINDOW_DURATION_SECS = "tumblingwindowbolt_duration_secs"
+
+    def process(self, tup: Tuple) -> None:
+        self.current_tuples.append(tup)
+
+    def process_tick(self, tup: Tuple) -> None:  # noqa: ARG002 - the interface's
+        done = list(self.current_tuples)
+        self.processWindow(self._window_ending(self.clock()), done)
+        self.current_tuples.clear()
+        for old in done:
+            self.ack(old)
+
+
+class SlidingWindowBolt(_WindowBolt):
+    """Windows that overlap: one ends every slide interval and holds the last duration's tuples.
+
+    Config: `slidingwindowbolt_duration_secs`, `slidingwindowbolt_slideinterval_secs` (default: the duration).
+    """
+
+    WINDOW_DURATION_SECS = "slidingwindowbolt_duration_secs"
+    WINDOW_SLIDEINTERVAL_SECS = "slidingwindowbolt_slideinterval_secs"
+
+    slide_interval: float
+
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        super().initialize(config, context)
+        self.slide_interval = self._tick_secs(config)
+
+    def process(self, tup: Tuple) -> None:
+        now = self.clock()
+        self.current_tuples.append((tup, now))
+        self._expire(now)
+
+    def process_tick(self, tup: Tuple) -> None:  # noqa: ARG002 - the interface's
+        now = self.clock()
+        self._expire(now)
+        self.processWindow(self._window_ending(now), [held for held, _ in self.current_tuples])
+
+    def _expire(self, now: float) -> None:
+        while self.current_tuples and self.current_tuples[0][1] <= now - self.window_duration:
+            self.ack(self.current_tuples.popleft()[0])
+
+    @classmethod
+    def _tick_secs(cls, config: dict[str, Any]) -> float:
+        duration = _seconds(config, cls.WINDOW_DURATION_SECS)
+        if cls.WINDOW_SLIDEINTERVAL_SECS not in config:
+            return duration
+        slide = _seconds(config, cls.WINDOW_SLIDEINTERVAL_SECS)
+        if slide > duration:
+            msg = (
+                f"{cls.WINDOW_SLIDEINTERVAL_SECS} ({slide:g}) must not be longer than"
+                f" {cls.WINDOW_DURATION_SECS} ({duration:g}): tuples in between would be in no window"
+            )
+            raise DefinitionError(msg)
+        return slide
+
+
+def _seconds(config: dict[str, Any], key: str) -> float:
+    """A positive number of seconds; whole ones as an int."""
+    try:
+        seconds = float(config[key])
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        msg = f"{key} must be a number of seconds above 0, got {config[key]!r}"
+        raise DefinitionError(msg)
+    return int(seconds) if seconds.is_integer() else seconds
