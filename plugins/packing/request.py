@@ -81,15 +81,15 @@ def read_request(topology: LogicalPlan) -> Request:
         counts,
         stmgrs=_value(config, STMGRS, _whole, 1),
         container_cpu=_positive(config, CONTAINER_CPU, _cores),
-        container_ram=_positive(config, CONTAINER_RAM, _bytes),
-        container_disk=_positive(config, CONTAINER_DISK, _bytes),
+        container_ram=_positive(config, CONTAINER_RAM, parse_size),
+        container_disk=_positive(config, CONTAINER_DISK, parse_size),
         padding_percentage=_value(config, PADDING_PERCENTAGE, _percentage, 10.0),
-        ram_padding=_value(config, RAM_PADDING, _bytes, GB),
+        ram_padding=_value(config, RAM_PADDING, parse_size, GB),
         max_instances=_positive(config, MAX_INSTANCES, _whole) or 10,
         sort_first=_sort_first(config.get(SORTING, "ram")),
         cpu=_component_map(config, CPU_MAP, _cores, counts),
         ram=_ram_map(config, counts),
-        disk=_component_map(config, DISK_MAP, _bytes, counts),
+        disk=_component_map(config, DISK_MAP, parse_size, counts),
     )
 
 
@@ -128,7 +128,7 @@ def _component_map(
 
 
 def _ram_map(config: Mapping[str, Any], known: Mapping[str, int]) -> dict[str, int]:
-    sizes = _component_map(config, RAM_MAP, _bytes, known)
+    sizes = _component_map(config, RAM_MAP, parse_size, known)
     for component, size in sizes.items():
         if size == 0:
             msg = f"component {component!r} cannot run in 0 bytes of RAM: give it some in {RAM_MAP}"
@@ -184,7 +184,3 @@ def _percentage(value: Any) -> float:
         msg = "it must be at least 0 and less than 100"
         raise ValueError(msg)
     return number
-
-
-def _bytes(value: Any) -> int:
-    return parse_size(value)

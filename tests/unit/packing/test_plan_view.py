@@ -58,7 +58,7 @@ def test_json_has_plain_numbers() -> None:
         (GB - 1, "1 GB"),
         (512 * MB, "512 MB"),
         (4 * GB // 3, "1.33 GB"),
-        (5000 * 1022 * GB, "5000 TB"),
+        (5000 * 1024 * GB, "5000 TB"),
     ],
 )
 def test_sizes_as_people_read_them(size: int, text: str) -> None:
