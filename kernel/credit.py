@@ -35,7 +35,16 @@ HELLO = Grant(0, 0)
 class Spending:
     """The emitter's side of one channel."""
 
-    __slots__ = ("_frames", "_initial", "_max_bytes", "bytes_in_flight", "consumed", "limit", "receiver", "sent")
+    __slots__ = (
+        "_frames",
+        "_initial",
+        "_max_bytes",
+        "bytes_in_flight",
+        "consumed",
+        "limit",
+        "receiver",
+        "sent",
+    )
 
     def __init__(self, initial: int, max_bytes: int) -> None:
         self._initial = initial

@@ -72,7 +72,9 @@ def _time(value: datetime.time) -> bytes:
     if offset is None:
         return b"o" + value.replace(fold=0).isoformat(timespec="microseconds").encode()
     anchored = datetime.datetime.combine(datetime.date(2000, 1, 2), value)
-    return b"z" + _integer(round((anchored - datetime.datetime(2000, 1, 2, tzinfo=datetime.UTC)).total_seconds() * 1e6))
+    return b"z" + _integer(
+        round((anchored - datetime.datetime(2000, 1, 2, tzinfo=datetime.UTC)).total_seconds() * 1e6)
+    )
 
 
 def _delta(value: datetime.timedelta) -> bytes:

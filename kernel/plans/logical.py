@@ -6,9 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-GroupingKind = Literal[
-    "shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle"
-]
+GroupingKind = Literal["shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle"]
 Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
 
 DEFAULT_STREAM = "default"

@@ -68,9 +68,7 @@ def physical_plan(logical: LogicalPlan, packing: PackingPlan) -> PhysicalPlan:
         key=lambda task: task.id,
     )
     streams = tuple(
-        (component.name, stream.name)
-        for component in logical.components
-        for stream in component.outputs
+        (component.name, stream.name) for component in logical.components for stream in component.outputs
     )
     key_groups = {
         component.name: contiguous(

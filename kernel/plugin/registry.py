@@ -58,7 +58,9 @@ class Registry:
             plugins.load_setuptools_entrypoints(hookspecs.PROJECT)
         except Exception as error:
             msg = f"a plugin could not be loaded: {error}"
-            raise PluginError(msg, hint="uninstall or repair it; `pip list` shows what is installed") from error
+            raise PluginError(
+                msg, hint="uninstall or repair it; `pip list` shows what is installed"
+            ) from error
         return cls(plugins)
 
     def resource_manager(self, name: str) -> type[ResourceManager]:

@@ -44,7 +44,9 @@ class Timer:
     def fire(self, now: float) -> bool:
         """Run; True when it wants to run again. A late timer does not try to catch up."""
         self._call()
-        self.due = max(self.due + self._interval, now)
+        self.due += self._interval
+        if self.due <= now:
+            self.due = now + self._interval
         return self._interval > 0 and not self.cancelled
 
 

@@ -83,7 +83,9 @@ class Transport:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
@@ -151,9 +153,9 @@ class Dealer:
             return False
         return True
 
-    def close(self) -> None:
-        self.socket.close(linger=0)
-
+    def close(self, linger: float = 0.0) -> None:
+        """Forget what was not sent, or go on sending it for `linger` seconds."""
+        self.socket.close(linger=int(linger * 1000))
 
 
 def _bind(socket: zmq.Socket[bytes], address: str) -> None:

@@ -1,0 +1,138 @@
+"""The life of a Metrics Manager process: reports in, master and sinks out."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from heronpy.container.metrics_manager.labels import labelled
+from heronpy.kernel.addresses import METRICS_SOCKET, container_identity, socket_path
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeMissing, ProtocolError
+from heronpy.kernel.master.link import MasterLink
+from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.plugin.metric_sink import MetricSink
+from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.plugin.registry import Registry
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, unwrap
+from heronpy.kernel.registrations import Follower
+from heronpy.kernel.transport import Reactor, Transport
+from heronpy.kernel.tree import Registration, Tree
+
+if TYPE_CHECKING:
+    from heronpy.container.launch import Child, TopologyLaunch
+
+log = logging.getLogger(__name__)
+
+MESSAGES_PER_TURN = 256
+
+
+def run(launch: TopologyLaunch, child: Child) -> int:
+    """Collect and pass on metrics until told to end."""
+    config = Config.from_plain(launch.config)
+    registry = Registry.load()
+    state = open_state(config, registry)
+    reactor = Reactor()
+    reactor.stop_on_signals()
+    reactor.stop_on_close(child.lifeline)
+    with Transport() as transport:
+        manager = MetricsManager(launch, child, state, reactor, transport)
+        manager.startup(config["metrics.interval"])
+        for name in config["metrics.sinks"]:
+            manager.add_sink(name, registry.metric_sink(name)(), config)
+        reactor.run()
+        manager.close()
+    state.close()
+    reactor.close()
+    return 0
+
+
+class MetricsManager:
+    """Keeps the newest report of every process of the container."""
+
+    def __init__(
+        self,
+        launch: TopologyLaunch,
+        child: Child,
+        state: StateManager,
+        reactor: Reactor,
+        transport: Transport,
+    ) -> None:
+        self._launch = launch
+        self._child = child
+        self._state = state
+        self._reactor = reactor
+        self._keys = transport.keys
+        self._tree = Tree(launch.topology)
+        self._router = transport.router_ipc(
+            socket_path(launch.container_sockets(child.container), METRICS_SOCKET)
+        )
+        identity = container_identity(child.container, child.incarnation)
+        self._master = MasterLink(transport, state, self._tree, identity)
+        self._follower = Follower(state, reactor, self._refresh)
+        self._tasks: dict[int, Task] = {}
+        #: task id, or the name of a process that is no task
+        self._reports: dict[int | str, MetricsReport] = {}
+        self._sinks: dict[str, MetricSink] = {}
+
+    def startup(self, interval: float) -> None:
+        registration = Registration(self._keys.public, self._child.incarnation, pid=os.getpid())
+        self._state.set(self._tree.metrics_manager(self._child.container), msgspec.json.encode(registration))
+        self._reactor.register(self._router, self._on_reports)
+        self._reactor.call_every(interval, self._pass_on)
+        self._follower.follow(self._tree.master, self._tree.physical_plan)
+        self._refresh()
+
+    def add_sink(self, name: str, sink: MetricSink, config: Config) -> None:
+        """A sink that cannot start is logged and left out: metrics never stop a topology."""
+        folder = Path(self._launch.work) / "metrics"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            sink.initialize(config, self._launch.topology, self._child.container, str(folder))
+        except Exception:
+            log.exception("metric sink %s does not start", name)
+        else:
+            self._sinks[name] = sink
+
+    def close(self) -> None:
+        for sink in self._sinks.values():
+            sink.close()
+
+    def _refresh(self) -> None:
+        try:
+            plan = PhysicalPlan.from_json(self._state.get(self._tree.physical_plan).value)
+            self._tasks = {task.id: task for task in plan.tasks}
+        except NodeMissing:
+            pass
+        self._master.refresh(on_connected=lambda: None)
+
+    def _on_reports(self) -> None:
+        for _ in range(MESSAGES_PER_TURN):
+            parts = self._router.receive()
+            if parts is None:
+                return
+            try:
+                message = unwrap(parts[-1])
+            except ProtocolError as error:
+                log.warning("dropped a report from %s: %s", parts[0].hex(), error)
+                continue
+            if isinstance(message, MetricsReport):
+                self._reports[message.task or message.source] = message
+
+    def _pass_on(self) -> None:
+        reports = list(self._reports.values())
+        self._master.send(ContainerMetrics(container=self._child.container, reports=reports))
+        if not self._sinks:
+            return
+        samples = labelled(reports, self._tasks, self._launch.topology, self._child.container)
+        for name, sink in self._sinks.items():
+            try:
+                sink.write(time.time(), samples)
+            except Exception:
+                log.exception("metric sink %s failed", name)

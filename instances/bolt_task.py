@@ -1,0 +1,145 @@
+"""Runs one bolt: decodes frames, calls process, gives credit for what is done."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from heronpy.instances.inflow import Delivery
+from heronpy.instances.log_level import log_level
+from heronpy.instances.pace import Pace
+from heronpy.tuple import Tuple, TupleHelper, tuple_class
+
+if TYPE_CHECKING:
+    from heronpy.bolt import Bolt
+    from heronpy.context import TopologyContext
+    from heronpy.instances.task import TaskParts
+
+#: how long a bolt without input sleeps when nothing wakes it
+_IDLE = 0.5
+#: … and while something of its own waits for credit
+_HELD_UP = 0.02
+
+
+class BoltDelegate:
+    """What the user's bolt emits, acks and fails through."""
+
+    def __init__(self, parts: TaskParts) -> None:
+        self._emit = parts.collector.emit
+        self._counters = parts.counters
+        self.logger = parts.logger
+        #: set when there are task hooks to tell of acks and fails
+        self.hooks: TopologyContext | None = None
+        #: when the tuple in hand was begun
+        self.begun = 0.0
+
+    def emit(
+        self,
+        tup: Any,
+        stream: str = "default",
+        anchors: Any = None,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        return self._emit(tup, stream, direct_task, need_task_ids)
+
+    def ack(self, tup: Tuple) -> None:
+        self._counters.acked += 1
+        if self.hooks is not None:
+            self.hooks.invoke_hook_bolt_ack(tup, 1000 * (time.perf_counter() - self.begun))
+
+    def fail(self, tup: Tuple) -> None:
+        self._counters.failed += 1
+        if self.hooks is not None:
+            self.hooks.invoke_hook_bolt_fail(tup, 1000 * (time.perf_counter() - self.begun))
+
+    def log(self, message: object, level: str | None = None) -> None:
+        self.logger.log(log_level(level), "%s", message)
+
+
+class BoltTask:
+    """One turn: the sockets, one frame, then what is due."""
+
+    def __init__(self, bolt: Bolt, delegate: BoltDelegate, parts: TaskParts) -> None:
+        self._bolt = bolt
+        self._delegate = delegate
+        self._parts = parts
+        self._pace = Pace()
+        self._process = bolt.process
+        self._process_batch = getattr(bolt, "process_batch", None)
+        #: stream number → (component, stream, class of its tuples)
+        self._kinds = [
+            (component, stream, tuple_class(_fields(parts, component, stream)))
+            for component, stream in parts.plan.streams
+        ]
+
+    def use_hooks(self) -> None:
+        """Tell the task hooks of every tuple; costs a clock per tuple, so only when there are any."""
+        context, delegate, process = self._parts.context, self._delegate, self._bolt.process
+        delegate.hooks = context
+
+        def hooked(tup: Tuple) -> None:
+            delegate.begun = time.perf_counter()
+            process(tup)
+            context.invoke_hook_bolt_execute(tup, 1000 * (time.perf_counter() - delegate.begun))
+
+        self._process = hooked
+
+    def start_ticks(self, seconds: float) -> None:
+        self._parts.schedule.every(seconds, lambda: self._bolt.process_tick(TupleHelper.make_tick_tuple()))
+
+    def set_live(self, active: bool) -> None:
+        """A bolt works on while the topology is paused."""
+
+    def turn(self) -> None:
+        parts = self._parts
+        if parts.inflow.inbox:
+            parts.link.pump(0)
+            self._execute(parts.inflow.inbox.popleft())
+            parts.outbox.flush_due()
+        else:
+            parts.outbox.flush()
+            parts.outbox.probe()
+            parts.inflow.grant_all()
+            parts.link.pump(parts.schedule.patience(_HELD_UP if parts.outbox.waiting else _IDLE))
+        parts.schedule.run_due()
+
+    def _execute(self, delivery: Delivery) -> None:
+        prefix, payload = delivery
+        component, stream, kind = self._kinds[prefix.stream]
+        source, new = prefix.source, tuple.__new__
+        rows = self._parts.codec.decode(payload)
+        tuples: list[Tuple] = [new(kind, (None, component, stream, source, row)) for row in rows]
+        done = 0
+        while done < len(tuples):
+            chunk = tuples[done : done + self._pace.chunk]
+            self._process_chunk(chunk)
+            done += len(chunk)
+            self._parts.inflow.on_consumed(source, prefix.incarnation, len(chunk))
+            if done < len(tuples):
+                self._parts.outbox.flush_due()
+                self._parts.schedule.run_due()
+        executed = self._parts.counters.executed
+        executed[component, stream] = executed.get((component, stream), 0) + len(tuples)
+
+    def _process_chunk(self, chunk: list[Tuple]) -> None:
+        counters = self._parts.counters
+        waited_before = counters.waiting_seconds
+        begun = time.perf_counter()
+        if self._process_batch is not None:
+            self._process_batch(chunk)
+        else:
+            process = self._process
+            for tup in chunk:
+                process(tup)
+        spent = time.perf_counter() - begun
+        self._pace.measured(len(chunk), spent)
+        self._parts.inflow.on_pace(self._pace.seconds_per_call)
+        counters.calls += len(chunk)
+        counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
+
+
+def _fields(parts: TaskParts, component: str, stream: str) -> tuple[str, ...]:
+    declared = parts.plan.logical.component(component).stream(stream)
+    assert declared is not None
+    return declared.fields

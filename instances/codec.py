@@ -1,0 +1,113 @@
+"""Batches of rows to bytes and back, with every value's type kept."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+Row = tuple[Any, ...]
+
+#: what MessagePack gives back exactly as it got it
+_SCALARS = frozenset({type(None), bool, int, float, str, bytes})
+_PICKLED = 1
+
+
+class Codec(Protocol):
+    """Encodes once in the emitting instance, decodes once in the receiving one."""
+
+    def encode(self, rows: Sequence[Row]) -> bytes: ...
+
+    def decode(self, payload: bytes) -> list[list[Any]]: ...
+
+
+class PlainCodec:
+    """MessagePack for plain values; anything it would change or does not know travels pickled."""
+
+    def __init__(self) -> None:
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder(list[list[Any]], ext_hook=_open).decode
+
+    def encode(self, rows: Sequence[Row]) -> bytes:
+        # One pass at C speed tells whether the whole batch is scalars, as most are.
+        if _SCALARS.issuperset(map(type, itertools.chain.from_iterable(rows))):
+            try:
+                return self._encode(rows)
+            except (OverflowError, UnicodeEncodeError):
+                pass  # an integer beyond 64 bits, or half a surrogate pair
+        return self._encode([[_portable(value) for value in row] for row in rows])
+
+    def decode(self, payload: bytes) -> list[list[Any]]:
+        return self._decode(payload)
+
+
+def _portable(value: object) -> object:
+    return value if _survives(value) else msgspec.msgpack.Ext(_PICKLED, _pickled(value))
+
+
+def _survives(value: object) -> bool:
+    """Whether MessagePack gives this very value back: it turns tuples, sets, enums and dates into others."""
+    kind = type(value)
+    if kind is int:
+        return -(2**63) <= value < 2**64  # type: ignore[operator]
+    if kind is str:
+        return value.isascii() or _encodable(value)  # type: ignore[attr-defined, arg-type]
+    if kind is list:
+        return all(map(_survives, value))  # type: ignore[call-overload]
+    if kind is dict:
+        return all(
+            type(key) is str and _encodable(key) and _survives(item)
+            for key, item in value.items()  # type: ignore[attr-defined]
+        )
+    return kind in _SCALARS
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _pickled(value: object) -> bytes:
+    try:
+        return pickle.dumps(value, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        import cloudpickle  # lambdas and classes of the submitted file; costs 45 ms, so only when needed
+
+        return bytes(cloudpickle.dumps(value, protocol=5))
+
+
+def _open(code: int, data: memoryview) -> object:
+    if code != _PICKLED:
+        msg = f"unknown extension type {code} in a batch"
+        raise ValueError(msg)
+    return pickle.loads(data)
+
+
+class Serializer(Protocol):
+    """A user's own serializer (`topology.serializer.classname`)."""
+
+    def serialize(self, obj: object) -> bytes: ...
+
+    def deserialize(self, input_str: bytes) -> object: ...
+
+
+class SerializerCodec:
+    """Every value through the serializer that the topology names."""
+
+    def __init__(self, serializer: Serializer) -> None:
+        self._serializer = serializer
+
+    def encode(self, rows: Sequence[Row]) -> bytes:
+        serialize = self._serializer.serialize
+        return msgspec.msgpack.encode([[serialize(value) for value in row] for row in rows])
+
+    def decode(self, payload: bytes) -> list[list[Any]]:
+        deserialize = self._serializer.deserialize
+        rows = msgspec.msgpack.decode(payload, type=list[list[bytes]])
+        return [[deserialize(value) for value in row] for row in rows]

@@ -1,0 +1,152 @@
+"""emit(): from a list of values to rows in the lanes of the chosen tasks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from heronpy.instances.counters import Counters
+from heronpy.instances.groupings import Grouping, make_grouping
+from heronpy.instances.groupings.custom import Chooser
+from heronpy.instances.outbox import Lane, Outbox
+from heronpy.kernel.errors import TopologyError, did_you_mean
+from heronpy.kernel.plans import Input, PhysicalPlan, Stream
+
+#: told of every emit: values, stream, tasks
+EmitHook = Callable[[Sequence[Any], str, list[int]], None]
+
+
+class Outlet:
+    """One declared stream of this component, with all its consumers."""
+
+    __slots__ = ("direct", "groupings", "name", "stream", "width")
+
+    def __init__(self, stream: Stream, groupings: list[Grouping[Lane]], direct: dict[int, Lane]) -> None:
+        self.stream = stream
+        self.name = stream.name
+        self.width = len(stream.fields)
+        self.groupings = groupings
+        #: lanes of the consumers to whom the emitter names the task
+        self.direct = direct
+
+
+class Collector:
+    """All outlets of one task."""
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        task: int,
+        outbox: Outbox,
+        counters: Counters,
+        custom: Callable[[Input, Sequence[int]], Chooser],
+    ) -> None:
+        self._outbox = outbox
+        self._emitted = counters.emitted
+        self._component = plan.task(task).component
+        self._thread = threading.get_ident()
+        self._outlets: dict[str, Outlet] = {}
+        self.emit_hook: EmitHook | None = None
+        container = plan.task(task).container
+        for stream in plan.logical.component(self._component).outputs:
+            self._outlets[stream.name] = _outlet(plan, self._component, stream, outbox, container, custom)
+            self._emitted[stream.name] = 0
+
+    def emit(
+        self, values: Sequence[Any], stream: str, direct_task: int | None, need_task_ids: bool
+    ) -> list[int] | None:
+        """Route one tuple. Waits, with the sockets served, while a receiver gives no credit."""
+        if threading.get_ident() != self._thread:
+            msg = f"emit of {self._component!r} was called from another thread; hand the tuple to next_tuple or process through a queue"
+            raise TopologyError(msg)
+        outlet = self._outlets.get(stream)
+        row = tuple(values)
+        if outlet is None or len(row) != outlet.width or (direct_task is None) is outlet.stream.direct:
+            raise self._refusal(outlet, row, stream, direct_task)
+        self._emitted[stream] += 1
+        if need_task_ids or self.emit_hook is not None:
+            return self._emit_and_tell(outlet, row, direct_task, need_task_ids)
+        if direct_task is not None:
+            self._put(self._direct_lane(outlet, direct_task), row)
+            return None
+        for grouping in outlet.groupings:
+            for lane in grouping.targets(row):
+                rows = lane.rows
+                rows.append(row)
+                size = len(rows)
+                if size == 1:
+                    self._outbox.opened(lane)
+                elif size >= lane.limit:
+                    self._outbox.full(lane)
+        return None
+
+    def _put(self, lane: Lane, row: tuple[Any, ...]) -> None:
+        lane.rows.append(row)
+        if len(lane.rows) == 1:
+            self._outbox.opened(lane)
+        elif len(lane.rows) >= lane.limit:
+            self._outbox.full(lane)
+
+    def _emit_and_tell(
+        self, outlet: Outlet, row: tuple[Any, ...], direct_task: int | None, need_task_ids: bool
+    ) -> list[int] | None:
+        if direct_task is not None:
+            lanes = [self._direct_lane(outlet, direct_task)]
+        else:
+            lanes = [lane for grouping in outlet.groupings for lane in grouping.targets(row)]
+        tasks = [lane.channel.task for lane in lanes]
+        for lane in lanes:
+            self._put(lane, row)
+        if self.emit_hook is not None:
+            self.emit_hook(row, outlet.name, tasks)
+        return tasks if need_task_ids else None
+
+    def _direct_lane(self, outlet: Outlet, task: int) -> Lane:
+        lane = outlet.direct.get(task)
+        if lane is None:
+            msg = f"{self._component!r} emitted on stream {outlet.name!r} directly to task {task}, which does not read it directly (known: {sorted(outlet.direct)})"
+            raise TopologyError(msg)
+        return lane
+
+    def _refusal(
+        self, outlet: Outlet | None, row: tuple[Any, ...], stream: str, direct_task: int | None
+    ) -> TopologyError:
+        if outlet is None:
+            known = did_you_mean(stream, self._outlets) or "; it declares no outputs"
+            return TopologyError(
+                f"{self._component!r} emitted on stream {stream!r}, which it does not declare{known}"
+            )
+        if len(row) != outlet.width:
+            fields = list(outlet.stream.fields)
+            return TopologyError(
+                f"{self._component!r} emitted {len(row)} values on stream {stream!r}, which has {outlet.width} fields {fields}"
+            )
+        if direct_task is None:
+            return TopologyError(
+                f"stream {stream!r} of {self._component!r} is direct: give emit a direct_task"
+            )
+        return TopologyError(
+            f"stream {stream!r} of {self._component!r} is not direct: emit without direct_task, or declare Stream(direct=True)"
+        )
+
+
+def _outlet(
+    plan: PhysicalPlan,
+    component: str,
+    stream: Stream,
+    outbox: Outbox,
+    container: int,
+    custom: Callable[[Input, Sequence[int]], Chooser],
+) -> Outlet:
+    number = plan.streams.index((component, stream.name))
+    groupings: list[Grouping[Lane]] = []
+    direct: dict[int, Lane] = {}
+    for consumer, edge in plan.logical.consumers(component, stream.name):
+        lanes = {task.id: outbox.lane(number, task.id) for task in plan.tasks_of(consumer.name)}
+        grouping = make_grouping(plan, consumer, edge, lanes, container=container, custom=custom)
+        if grouping is None:
+            direct.update(lanes)
+        else:
+            groupings.append(grouping)
+    return Outlet(stream, groupings, direct)

@@ -1,0 +1,143 @@
+"""The second thread of an instance: answers for it while user code runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.protocol import InstanceBeat, LiveNotice, MetricsReport, PlanNotice, Sample, unwrap, wrap
+from heronpy.kernel.transport import Dealer, Reactor, Transport
+
+log = logging.getLogger(__name__)
+
+#: how often the Stream Manager hears from us
+BEAT = 1.0
+#: a call into user code is worth mentioning after this long
+LONG_CALL = 5.0
+#: the control thread must get its turn while user code computes
+SWITCH_INTERVAL = 0.001
+#: exit status when our executor is gone
+ORPHANED = 75
+
+
+class Control:
+    """Registration, heartbeats, metrics; receives the plan and whether to run."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        sockets: Path,
+        task: int,
+        incarnation: int,
+        lifeline: int,
+        metrics_interval: float,
+        wake: Callable[[], None],
+    ) -> None:
+        self._task = task
+        self._incarnation = incarnation
+        self._lifeline = lifeline
+        self._metrics_interval = metrics_interval
+        self._wake = wake
+        identity = task_identity(task, incarnation)
+        self._stream_manager = transport.dealer_ipc(socket_path(sockets, CONTROL_SOCKET), identity)
+        self._metrics_manager = transport.dealer_ipc(socket_path(sockets, METRICS_SOCKET), identity)
+        self._reactor = Reactor()
+        self._thread = threading.Thread(target=self._run, name="control", daemon=True)
+        self._beat = InstanceBeat(task=task, incarnation=incarnation, pid=os.getpid(), state="starting")
+        self._planned = threading.Event()
+        #: gives the numbers for the Metrics Manager once the task exists
+        self.samples: Callable[[], list[Sample]] = list
+        #: since when the user's code has been in this call; 0 for not at all
+        self.in_call_since = 0.0
+        self.in_call = ""
+        self.plan: PhysicalPlan | None = None
+        self.active = True
+
+    def start(self) -> None:
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        self._thread.start()
+
+    def wait_for_plan(self, stopping: Callable[[], bool]) -> PhysicalPlan | None:
+        """The plan, or None when the process is told to end first."""
+        while not stopping():
+            if self._planned.wait(0.1):
+                return self.plan
+        return None
+
+    def report(self, state: str, error: str = "", traceback: str = "") -> None:
+        """Tell the Stream Manager now. Called from the task's thread."""
+
+        def update() -> None:
+            self._beat.state, self._beat.error, self._beat.traceback = state, error, traceback
+            self._send_beat()
+
+        self._reactor.call_from_thread(update)
+
+    def stop(self) -> None:
+        """Send what is still to be said, then end the thread."""
+        self._reactor.call_from_thread(self._reactor.stop)
+        self._thread.join(timeout=2.0)
+
+    def _run(self) -> None:
+        reactor = self._reactor
+        reactor.register(self._stream_manager, self._on_stream_manager)
+        reactor.register(self._lifeline, self._on_executor_gone, urgent=True)
+        reactor.call_every(BEAT, self._send_beat)
+        reactor.call_every(self._metrics_interval, self._send_metrics)
+        self._send_beat()
+        reactor.run()
+        # A last word (why we failed) must still leave; half a second is plenty on a unix socket.
+        self._stream_manager.close(linger=0.5)
+        self._metrics_manager.close()
+        reactor.close()
+
+    def _send_beat(self) -> None:
+        self._beat.busy = self._long_call()
+        self._stream_manager.send([wrap(self._beat)])
+
+    def _long_call(self) -> str:
+        since, call = self.in_call_since, self.in_call
+        lasting = time.monotonic() - since if since else 0.0
+        return f"{call}() for {lasting:.0f} s" if lasting > LONG_CALL else ""
+
+    def _send_metrics(self) -> None:
+        samples = self.samples()
+        if samples:
+            report = MetricsReport(
+                task=self._task, incarnation=self._incarnation, pid=os.getpid(), samples=samples
+            )
+            self._metrics_manager.send([wrap(report)])
+
+    def _on_stream_manager(self) -> None:
+        for message in drain(self._stream_manager):
+            if isinstance(message, PlanNotice):
+                self._beat.epoch = message.epoch
+                self.plan = PhysicalPlan.from_json(message.plan)
+                self._planned.set()
+            elif isinstance(message, LiveNotice):
+                self._beat.live = message.state
+                self.active = message.state == "RUNNING"
+            self._wake()
+
+    def _on_executor_gone(self) -> None:
+        """Nobody would reap or restart us any more: leave at once, whatever user code is doing."""
+        os._exit(ORPHANED)
+
+
+def drain(dealer: Dealer) -> list[object]:
+    """All control messages that are waiting; what is none is logged and dropped."""
+    messages: list[object] = []
+    while (parts := dealer.receive()) is not None:
+        try:
+            messages.append(unwrap(parts[-1]))
+        except ProtocolError as error:
+            log.warning("dropped a control message: %s", error)
+    return messages

@@ -1,0 +1,73 @@
+"""What a task counts while it runs. Plain numbers: added up here, read by the control thread once a second."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import psutil
+
+from heronpy.kernel.protocol import Sample
+
+
+class Counters:
+    """One task's numbers since it started."""
+
+    def __init__(self) -> None:
+        self.emitted: dict[str, int] = {}
+        #: (component, stream) → tuples
+        self.executed: dict[tuple[str, str], int] = {}
+        self.acked = 0
+        self.failed = 0
+        self.errors = 0
+        #: seconds inside process() or next_tuple(), waiting for credit left out
+        self.busy_seconds = 0.0
+        #: calls of process() or next_tuple()
+        self.calls = 0
+        self.waiting_seconds = 0.0
+        self.queued = 0
+        #: tuples that were on their way to us and never came
+        self.missing = 0
+        #: frames that failed a check
+        self.rejected = 0
+        #: metrics that user code registered, by name, as of their last bucket
+        self.custom: dict[str, float] = {}
+        self._process = psutil.Process(os.getpid())
+
+    def samples(self) -> list[Sample]:
+        """Everything, ready to be sent."""
+        counters = {
+            "acked": self.acked,
+            "failed": self.failed,
+            "errors": self.errors,
+            "busy_seconds": self.busy_seconds,
+            "calls": self.calls,
+            "waiting_seconds": self.waiting_seconds,
+            "missing": self.missing,
+            "rejected": self.rejected,
+            "cpu_seconds": _cpu_seconds(),
+        }
+        gauges = {"queued": self.queued, "memory_bytes": self._process.memory_info().rss}
+        # Copies: the task's own thread may add a key meanwhile.
+        emitted, executed, custom = dict(self.emitted), dict(self.executed), dict(self.custom)
+        return [
+            *(
+                Sample(name="emitted", value=n, kind="counter", labels={"stream": s})
+                for s, n in emitted.items()
+            ),
+            *(
+                Sample(name="executed", value=n, kind="counter", labels={"from": c, "stream": s})
+                for (c, s), n in executed.items()
+            ),
+            *(Sample(name=name, value=value, kind="counter") for name, value in counters.items()),
+            *(Sample(name=name, value=value, kind="gauge") for name, value in gauges.items()),
+            *(
+                Sample(name="custom", value=value, kind="gauge", labels={"metric": name})
+                for name, value in custom.items()
+            ),
+        ]
+
+
+def _cpu_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime

@@ -1,0 +1,44 @@
+"""Where a task meets the data plane: every frame that comes in is checked here and handed to its side."""
+
+from __future__ import annotations
+
+import logging
+
+from heronpy.instances.counters import Counters
+from heronpy.instances.inflow import Inflow
+from heronpy.instances.outbox import Outbox
+from heronpy.kernel.credit import Grant
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.frame import CREDIT, DATA, unseal
+
+log = logging.getLogger(__name__)
+
+
+class Exchange:
+    """Dispatches frames to the inflow (data, probes) and the outbox (credit)."""
+
+    def __init__(self, task: int, inflow: Inflow, outbox: Outbox, counters: Counters) -> None:
+        self._task = task
+        self._inflow = inflow
+        self._outbox = outbox
+        self._counters = counters
+
+    def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
+        try:
+            prefix = unseal(prefix_bytes, payload)
+        except ProtocolError as error:
+            self._reject(str(error))
+            return
+        if prefix.destination != self._task:
+            self._reject(f"frame for task {prefix.destination} reached task {self._task}")
+        elif prefix.kind == DATA:
+            self._inflow.on_data(prefix, payload)
+        elif prefix.kind == CREDIT:
+            if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
+                self._counters.rejected += 1
+        else:
+            self._inflow.on_probe(prefix)
+
+    def _reject(self, reason: str) -> None:
+        self._counters.rejected += 1
+        log.warning("dropped a frame: %s", reason)

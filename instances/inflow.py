@@ -1,0 +1,99 @@
+"""Frames on their way in: checks, the queue, and the credit that is given for what was done."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from heronpy.instances.counters import Counters
+from heronpy.instances.link import Link
+from heronpy.instances.settings import FlowSettings
+from heronpy.kernel.credit import HELLO, Grant, Receiving
+from heronpy.kernel.frame import CREDIT, Prefix, seal
+from heronpy.kernel.plans import PhysicalPlan
+
+
+class Delivery(NamedTuple):
+    """A data frame that waits to be processed."""
+
+    prefix: Prefix
+    payload: bytes
+
+
+class Inflow:
+    """All channels towards one task."""
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        task: int,
+        incarnation: int,
+        link: Link,
+        settings: FlowSettings,
+        counters: Counters,
+    ) -> None:
+        component = plan.task(task).component
+        self._task = task
+        self._incarnation = incarnation
+        self._epoch = plan.epoch
+        self._link = link
+        self._settings = settings
+        self._counters = counters
+        self._channels = {source.id: Receiving() for source in plan.upstream_of(component)}
+        #: channels with progress that their emitter does not know of
+        self._untold: set[int] = set()
+        self._window = settings.credit_initial
+        self.inbox: deque[Delivery] = deque()
+
+    def greet(self) -> None:
+        """Tell every emitter that we are new: what our predecessor was sent will never be granted."""
+        for source in self._channels:
+            self._tell(source, HELLO)
+
+    def on_data(self, prefix: Prefix, payload: bytes) -> None:
+        channel = self._channels.get(prefix.source)
+        if channel is None:
+            self._counters.rejected += 1
+            return
+        arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.count)
+        if not arrival.accepted:
+            self._counters.rejected += 1
+            return
+        self._counters.missing += arrival.missing
+        self._counters.queued += prefix.count
+        self.inbox.append(Delivery(prefix, payload))
+
+    def on_probe(self, prefix: Prefix) -> None:
+        channel = self._channels.get(prefix.source)
+        if channel is not None:
+            self._counters.missing += channel.on_probe(prefix.incarnation, prefix.position)
+            self._grant(prefix.source, channel, idle=True)
+
+    def on_consumed(self, source: int, incarnation: int, count: int) -> None:
+        """Some tuples of a frame are done with."""
+        self._counters.queued -= count
+        channel = self._channels[source]
+        if incarnation == channel.source:  # else the emitter has been replaced and counts anew
+            channel.on_consumed(count)
+            self._untold.add(source)
+            self._grant(source, channel, idle=False)
+
+    def on_pace(self, seconds_per_tuple: float) -> None:
+        """The task's speed has been measured: it accepts that much work ahead, shared by its emitters."""
+        tuples = self._settings.credit_window / max(seconds_per_tuple, 1e-8)
+        self._window = max(1, int(tuples / max(len(self._channels), 1)))
+
+    def grant_all(self) -> None:
+        """Nothing is left to do: let every emitter know."""
+        for source in tuple(self._untold):
+            self._grant(source, self._channels[source], idle=True)
+
+    def _grant(self, source: int, channel: Receiving, *, idle: bool) -> None:
+        grant = channel.grant(self._window, idle=idle)
+        if grant is not None:
+            self._untold.discard(source)
+            self._tell(source, grant)
+
+    def _tell(self, source: int, grant: Grant) -> None:
+        prefix = Prefix(CREDIT, source, self._task, 0, 0, self._epoch, self._incarnation, 0, 0)
+        self._link.send(*seal(prefix, grant.encode()))

@@ -1,0 +1,49 @@
+"""The link of a real instance: one socket to the container's Stream Manager."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from heronpy.instances.link import FrameHandler
+from heronpy.kernel.transport import Dealer, Reactor
+
+#: frames read per turn, so that a fast sender cannot keep us from our own work
+_FRAMES_PER_TURN = 64
+#: how soon a frame that the socket would not take is tried again
+_RETRY = 0.001
+
+
+class SocketLink:
+    """Sends and receives on the thread that runs the user's code."""
+
+    def __init__(self, reactor: Reactor, dealer: Dealer) -> None:
+        self._reactor = reactor
+        self._dealer = dealer
+        self._unsent: deque[tuple[bytes, bytes]] = deque()
+        self.handler: FrameHandler = lambda prefix, payload: None
+        #: messages that were not a frame at all
+        self.malformed = 0
+        reactor.register(dealer, self._on_readable)
+
+    @property
+    def stopping(self) -> bool:
+        return self._reactor.stopping
+
+    def send(self, prefix: bytes, payload: bytes) -> None:
+        if self._unsent or not self._dealer.send((prefix, payload)):
+            self._unsent.append((prefix, payload))
+
+    def pump(self, timeout: float) -> None:
+        while self._unsent and self._dealer.send(self._unsent[0]):
+            self._unsent.popleft()
+        self._reactor.turn(min(timeout, _RETRY) if self._unsent else timeout)
+
+    def _on_readable(self) -> None:
+        for _ in range(_FRAMES_PER_TURN):
+            parts = self._dealer.receive()
+            if parts is None:
+                return
+            if len(parts) == 2:
+                self.handler(parts[0], parts[1])
+            else:
+                self.malformed += 1

@@ -1,0 +1,110 @@
+"""Runs one spout: calls next_tuple as often as credit and the topology's state allow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from heronpy.instances.log_level import log_level
+from heronpy.instances.pace import Pace
+
+if TYPE_CHECKING:
+    from heronpy.instances.task import TaskParts
+    from heronpy.spout import Spout
+
+#: how long a paused spout sleeps when nothing wakes it
+_PAUSED = 0.5
+
+
+class SpoutDelegate:
+    """What the user's spout emits through."""
+
+    def __init__(self, parts: TaskParts) -> None:
+        self._emit = parts.collector.emit
+        self.logger = parts.logger
+        #: told of every tuple that is done with; the spout's own ack() once the spout exists
+        self.on_done: Callable[[Any], None] = lambda tup_id: None
+
+    def emit(
+        self,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str = "default",
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        tasks = self._emit(tup, stream, direct_task, need_task_ids)
+        if tup_id is not None:
+            # Nothing is tracked yet: what has been emitted counts as done.
+            self.on_done(tup_id)
+        return tasks
+
+    def log(self, message: object, level: str | None = None) -> None:
+        self.logger.log(log_level(level), "%s", message)
+
+
+class SpoutTask:
+    """One turn: some calls of next_tuple, then the sockets, then what is due."""
+
+    def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskParts) -> None:
+        delegate.on_done = spout.ack
+        self._delegate = delegate
+        self._spout = spout
+        self._next_tuple = spout.next_tuple
+        self._parts = parts
+        self._pace = Pace()
+        self._idle = parts.settings.idle_min
+        self._active = True
+
+    def use_hooks(self) -> None:
+        """Tell the task hooks of every ack as well."""
+        context, ack = self._parts.context, self._spout.ack
+
+        def acked(tup_id: Any) -> None:
+            ack(tup_id)
+            context.invoke_hook_spout_ack(tup_id, 0.0)
+
+        self._delegate.on_done = acked
+
+    def set_live(self, active: bool) -> None:
+        """Paused means only that next_tuple is not called."""
+        if active != self._active:
+            self._active = active
+            if active:
+                self._spout.activate()
+            else:
+                self._spout.deactivate()
+
+    def turn(self) -> None:
+        parts = self._parts
+        if not self._active:
+            parts.outbox.flush()
+            parts.outbox.probe()
+            parts.link.pump(parts.schedule.patience(0.02 if parts.outbox.waiting else _PAUSED))
+        elif self._ask():
+            self._idle = parts.settings.idle_min
+            parts.outbox.flush_due()
+            parts.link.pump(0)
+        else:
+            parts.outbox.flush()
+            parts.outbox.probe()
+            parts.link.pump(parts.schedule.patience(self._idle))
+            self._idle = min(self._idle * 2, parts.settings.idle_max)
+            self._pace.slow_down()
+        parts.schedule.run_due()
+
+    def _ask(self) -> bool:
+        """Call next_tuple for about a millisecond; whether anything was emitted."""
+        counters, pace = self._parts.counters, self._pace
+        emitted_before = sum(counters.emitted.values())
+        waited_before = counters.waiting_seconds
+        next_tuple, calls = self._next_tuple, pace.chunk
+        begun = time.perf_counter()
+        for _ in range(calls):
+            next_tuple()
+        spent = time.perf_counter() - begun
+        pace.measured(calls, spent)
+        counters.calls += calls
+        counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
+        return sum(counters.emitted.values()) > emitted_before

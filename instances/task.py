@@ -1,0 +1,165 @@
+"""Puts one task together: the user's component and everything it emits and receives through."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from heronpy import global_metrics
+from heronpy.bolt import Bolt
+from heronpy.component import make_component
+from heronpy.constants import TOPOLOGY_SERIALIZER_CLASSNAME, TOPOLOGY_TICK_TUPLE_FREQ_SECS
+from heronpy.context import TopologyContext
+from heronpy.instances.bolt_task import BoltDelegate, BoltTask
+from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
+from heronpy.instances.collector import Collector
+from heronpy.instances.counters import Counters
+from heronpy.instances.exchange import Exchange
+from heronpy.instances.groupings.custom import Chooser
+from heronpy.instances.inflow import Inflow
+from heronpy.instances.link import FrameHandler, Link
+from heronpy.instances.metrics import sample_metrics
+from heronpy.instances.outbox import Outbox
+from heronpy.instances.schedule import Schedule
+from heronpy.instances.settings import FlowSettings
+from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
+from heronpy.kernel.plans import Component, Input, PhysicalPlan
+from heronpy.loading import load_auto_hooks
+from heronpy.spout import Spout
+
+#: how often the counters of heronpy.global_metrics are read, in seconds
+GLOBAL_METRICS_BUCKET = 1.0
+
+#: finds a class by its path, as the submitted file would see it
+ClassFinder = Callable[[str], type]
+
+
+class TaskParts(NamedTuple):
+    """What the loop of a task works with."""
+
+    plan: PhysicalPlan
+    context: TopologyContext
+    settings: FlowSettings
+    counters: Counters
+    codec: Codec
+    link: Link
+    inflow: Inflow
+    outbox: Outbox
+    collector: Collector
+    schedule: Schedule
+    logger: logging.Logger
+
+
+class Task(NamedTuple):
+    """A task that is ready to be initialized and run."""
+
+    component: Spout | Bolt
+    loop: SpoutTask | BoltTask
+    parts: TaskParts
+    on_frame: FrameHandler
+
+    def initialize(self) -> None:
+        """Call the user's initialize(), then tell the emitters that we are here."""
+        context = self.parts.context
+        self.component.initialize(context.get_cluster_config(), context)
+        context.invoke_hook_prepare()
+        if context.task_hooks:
+            self.parts.collector.emit_hook = context.invoke_hook_emit
+            self.loop.use_hooks()
+        global_metrics.init(context, GLOBAL_METRICS_BUCKET)
+        for name, (_, seconds) in context.metrics.items():
+            self.parts.schedule.every(seconds, _sampler(self, name))
+        seconds = context.get_cluster_config().get(TOPOLOGY_TICK_TUPLE_FREQ_SECS)
+        if isinstance(self.loop, BoltTask) and seconds:
+            self.loop.start_ticks(float(seconds))
+        self.parts.inflow.greet()
+
+    def close(self) -> None:
+        """Call the user's close() and the hooks' clean_up()."""
+        self.parts.outbox.flush()
+        if isinstance(self.component, Spout):
+            self.component.close()
+        self.parts.context.invoke_hook_cleanup()
+
+
+def build_task(
+    plan: PhysicalPlan,
+    task_id: int,
+    incarnation: int,
+    link: Link,
+    settings: FlowSettings,
+    find_class: ClassFinder,
+    clock: Callable[[], float] = time.monotonic,
+) -> Task:
+    """Make the component and its surroundings; nothing of the user's runs but constructors."""
+    placed = plan.task(task_id)
+    component = plan.logical.component(placed.component)
+    config = component_config(plan, component)
+    context = TopologyContext(plan, task_id, config)
+    counters = Counters()
+    codec = _codec(config, find_class)
+    inflow = Inflow(plan, task_id, incarnation, link, settings, counters)
+    outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock)
+    collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class))
+    parts = TaskParts(
+        plan, context, settings, counters, codec, link, inflow, outbox, collector,
+        Schedule(clock), logging.getLogger(placed.label),
+    )  # fmt: skip
+    load_auto_hooks(context, find_class)
+    exchange = Exchange(task_id, inflow, outbox, counters)
+    made, loop = _component(find_class(component.class_path), component, parts)
+    return Task(made, loop, parts, exchange.on_frame)
+
+
+def component_config(plan: PhysicalPlan, component: Component) -> dict[str, Any]:
+    """The topology's settings with the component's own on top, each value with the type it was given."""
+    logical = plan.logical
+    opened = {
+        key: pickle.loads(value)
+        for key, value in {**logical.opaque_config, **component.opaque_config}.items()
+    }
+    return {**logical.config, **component.config, **opened}
+
+
+def _component(
+    cls: type, component: Component, parts: TaskParts
+) -> tuple[Spout | Bolt, SpoutTask | BoltTask]:
+    if component.kind == "spout":
+        delegate = SpoutDelegate(parts)
+        spout: Spout = make_component(cls, delegate)
+        return spout, SpoutTask(spout, delegate, parts)
+    receiver = BoltDelegate(parts)
+    bolt: Bolt = make_component(cls, receiver)
+    return bolt, BoltTask(bolt, receiver, parts)
+
+
+def _codec(config: dict[str, Any], find_class: ClassFinder) -> Codec:
+    path = config.get(TOPOLOGY_SERIALIZER_CLASSNAME)
+    if not path:
+        return PlainCodec()
+    serializer = find_class(path)()
+    serializer.initialize(config)
+    return SerializerCodec(serializer)
+
+
+def _chooser_maker(
+    context: TopologyContext, find_class: ClassFinder
+) -> Callable[[Input, Sequence[int]], Chooser]:
+    def make(edge: Input, tasks: Sequence[int]) -> Chooser:
+        declared = edge.grouping
+        chooser = pickle.loads(declared.pickled) if declared.pickled else find_class(declared.class_path)()
+        chooser.prepare(context, edge.component, edge.stream, list(tasks))
+        prepared: Chooser = chooser
+        return prepared
+
+    return make
+
+
+def _sampler(task: Task, name: str) -> Callable[[], None]:
+    def sample() -> None:
+        sample_metrics(name, task.parts.context.metrics[name][0], task.parts.counters.custom)
+
+    return sample

@@ -1,0 +1,176 @@
+"""What the Topology Master knows of its topology. Decides; does no I/O and has no clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat, MetricsReport
+from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
+
+#: a container that has said nothing for this long is missing
+SILENCE = 5.0
+
+
+class Meter:
+    """The last two reports of one process, for rates."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, float] = {}
+        self._now: dict[str, float] = {}
+        self._elapsed = 1.0
+        self._at = 0.0
+        self._incarnation = 0
+        self.custom: dict[str, float] = {}
+
+    def on_report(self, report: MetricsReport, at: float) -> None:
+        values: dict[str, float] = {}
+        for sample in report.samples:
+            if sample.name == "custom":
+                self.custom[sample.labels["metric"]] = sample.value
+            else:
+                values[sample.name] = values.get(sample.name, 0.0) + sample.value
+        replaced = report.incarnation != self._incarnation
+        self._before = {} if replaced else self._now
+        self._elapsed = max(at - self._at, 0.001) if self._at and not replaced else 1.0
+        self._now, self._at, self._incarnation = values, at, report.incarnation
+
+    def total(self, name: str) -> float:
+        return self._now.get(name, 0.0)
+
+    def delta(self, name: str) -> float:
+        return max(0.0, self._now.get(name, 0.0) - self._before.get(name, 0.0))
+
+    def rate(self, name: str) -> float:
+        return self.delta(name) / self._elapsed
+
+    def ratio(self, numerator: str, denominator: str) -> float:
+        """Of what was added between the last two reports."""
+        below = self.delta(denominator)
+        return self.delta(numerator) / below if below else 0.0
+
+
+class Board:
+    """Takes in beats and metrics; gives the read model."""
+
+    def __init__(self, plan: PhysicalPlan, header: TopologyStatus, now: float) -> None:
+        self._plan = plan
+        #: the parts of the status that never change: name, who submitted it, …
+        self._header = header
+        self._started = now
+        self._running_since = 0.0
+        self._heard: dict[int, float] = {}
+        self._endpoints: dict[int, str] = {}
+        self._incarnations: dict[int, int] = {}
+        self._beats: dict[int, InstanceBeat] = {}
+        self._since: dict[int, float] = {}
+        self._meters: dict[int, Meter] = {}
+        self._forwarders: dict[int, Meter] = {}
+        #: restarts per task, as the executors publish them
+        self.restarts: dict[str, int] = {}
+
+    def on_container(self, beat: ContainerBeat, now: float) -> None:
+        if beat.incarnation < self._incarnations.get(beat.container, 0):
+            return
+        self._incarnations[beat.container] = beat.incarnation
+        self._heard[beat.container] = now
+        self._endpoints[beat.container] = beat.endpoint
+        for instance in beat.instances:
+            known = self._beats.get(instance.task)
+            if known is None or known.state != instance.state or known.incarnation != instance.incarnation:
+                self._since[instance.task] = now
+            self._beats[instance.task] = instance
+
+    def on_metrics(self, metrics: ContainerMetrics, at: float) -> None:
+        for report in metrics.reports:
+            if report.task:
+                self._meters.setdefault(report.task, Meter()).on_report(report, at)
+            else:
+                self._forwarders.setdefault(metrics.container, Meter()).on_report(report, at)
+
+    def status(self, now: float, live: str) -> TopologyStatus:
+        containers = tuple(self._container(container, now) for container in self._plan.containers())
+        missing = {container.id for container in containers if container.state == "missing"}
+        instances = tuple(self._instance(task.id, missing) for task in self._plan.tasks)
+        reason = "; ".join([*_missing_containers(containers, now), *_not_running(instances)])
+        if not reason and not self._running_since:
+            self._running_since = now
+        return msgspec.structs.replace(
+            self._header,
+            state=self._state(reason, live),
+            reason=reason,
+            running_since=self._running_since,
+            containers=containers,
+            instances=instances,
+        )
+
+    def _state(self, reason: str, live: str) -> str:
+        if reason:
+            return "DEGRADED" if self._running_since else "STARTING"
+        return live
+
+    def _container(self, container: int, now: float) -> ContainerStatus:
+        heard = self._heard.get(container, 0.0)
+        meter = self._forwarders.get(container, Meter())
+        return ContainerStatus(
+            id=container,
+            state="running" if heard and now - heard < SILENCE else "missing",
+            since=heard or self._started,
+            endpoint=self._endpoints.get(container, ""),
+            frames=int(meter.total("frames")),
+            bytes=int(meter.total("bytes")),
+            backlog=int(meter.total("backlog")),
+            dropped=int(meter.total("dropped")),
+            rejected=int(meter.total("rejected")),
+        )
+
+    def _instance(self, task_id: int, missing: set[int]) -> InstanceStatus:
+        task = self._plan.task(task_id)
+        beat = self._beats.get(task_id, InstanceBeat(task=task_id, state="missing"))
+        meter = self._meters.get(task_id, Meter())
+        return InstanceStatus(
+            task=task.id,
+            component=task.component,
+            index=task.index,
+            container=task.container,
+            kind=self._plan.logical.component(task.component).kind,
+            state="missing" if task.container in missing else beat.state,
+            since=self._since.get(task_id, self._started),
+            pid=beat.pid,
+            incarnation=beat.incarnation,
+            restarts=self.restarts.get(task.label, 0),
+            error=beat.error,
+            traceback=beat.traceback,
+            busy=beat.busy,
+            emitted=int(meter.total("emitted")),
+            executed=int(meter.total("executed")),
+            failed=int(meter.total("failed")),
+            errors=int(meter.total("errors")),
+            emit_rate=meter.rate("emitted"),
+            execute_rate=meter.rate("executed"),
+            latency_ms=1000 * meter.ratio("busy_seconds", "calls"),
+            queue=int(meter.total("queued")),
+            waiting=min(1.0, meter.rate("waiting_seconds")),
+            cpu_seconds=meter.total("cpu_seconds"),
+            memory_bytes=int(meter.total("memory_bytes")),
+            custom=meter.custom,
+        )
+
+
+def _missing_containers(containers: Iterable[ContainerStatus], now: float) -> list[str]:
+    return [
+        f"container {container.id} has been missing for {now - container.since:.0f} s"
+        for container in containers
+        if container.state == "missing"
+    ]
+
+
+def _not_running(instances: Iterable[InstanceStatus]) -> list[str]:
+    return [
+        f"{instance.label} in container {instance.container} is {instance.state}"
+        + (f": {instance.error}" if instance.error else "")
+        for instance in instances
+        if instance.state not in ("running", "paused")
+    ]

@@ -1,0 +1,140 @@
+"""Asks a running topology's master, and tells the topology what to do."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from heronpy.kernel.errors import NodeMissing, TimedOut
+from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
+from heronpy.kernel.registrations import read
+from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
+from heronpy.kernel.transport import Dealer, Reactor, Transport
+from heronpy.kernel.tree import PAUSED, Execution, Live, Registration, Tree
+
+
+class MasterClient:
+    """A registered client of one topology's master. Keep it for as long as you ask questions."""
+
+    def __init__(self, state: StateManager, topology: str) -> None:
+        self._state = state
+        self._topology = topology
+        self._tree = Tree(topology)
+        self._transport = Transport()
+        self._reactor = Reactor()
+        self._name = uuid.uuid4().hex
+        self._node = f"{self._tree.clients}/{self._name}"
+        registration = Registration(self._transport.keys.public)
+        state.create(self._node, msgspec.json.encode(registration), ephemeral=True)
+        self._master: Registration | None = None
+        self._dealer: Dealer | None = None
+        self._replies: list[TopologyStatus] = []
+
+    def status(self, timeout: float) -> TopologyStatus:
+        """The master's answer; after `timeout` seconds without one, what the state tree knows."""
+        deadline = time.monotonic() + timeout
+        self._replies.clear()
+        self._connect()
+        if self._dealer is not None:
+            self._dealer.send([wrap(StatusRequest())])
+        while not self._replies and time.monotonic() < deadline:
+            if self._dealer is None:
+                time.sleep(0.02)
+                if self._connect():
+                    self._dealer.send([wrap(StatusRequest())])
+                continue
+            self._reactor.turn(min(0.2, deadline - time.monotonic()))
+            if not self._replies and self._connect():
+                self._dealer.send([wrap(StatusRequest())])
+        return self._replies[-1] if self._replies else unreachable(self._state, self._topology)
+
+    def close(self) -> None:
+        self._transport.close()
+        self._reactor.close()
+        self._state.delete(self._node)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _connect(self) -> bool:
+        """Follow the master; True when it is another one than before."""
+        registration = read(self._state, self._tree.master, Registration)
+        if registration is None or registration == self._master:
+            return False
+        if self._dealer is not None:
+            self._reactor.unregister(self._dealer)
+            self._dealer.close()
+        self._master = registration
+        self._dealer = self._transport.dealer_tcp(
+            registration.endpoint, self._name.encode(), registration.public_key
+        )
+        self._reactor.register(self._dealer, self._on_reply)
+        return True
+
+    def _on_reply(self) -> None:
+        assert self._dealer is not None
+        while (parts := self._dealer.receive()) is not None:
+            message = unwrap(parts[-1])
+            if isinstance(message, StatusReply):
+                self._replies.append(TopologyStatus.from_json(message.status))
+
+
+def topology_status(state: StateManager, topology: str, timeout: float) -> TopologyStatus:
+    """One question to the master of a topology."""
+    with MasterClient(state, topology) as client:
+        return client.status(timeout)
+
+
+def unreachable(state: StateManager, topology: str) -> TopologyStatus:
+    """What can be said without a master."""
+    tree = Tree(topology)
+    execution = read(state, tree.execution, Execution)
+    try:
+        plan = PackingPlan.from_json(state.get(tree.packing_plan).value)
+    except NodeMissing:
+        plan = None
+    placed = plan.containers if plan is not None else ()
+    return TopologyStatus(
+        name=topology,
+        state="UNREACHABLE",
+        reason="the topology master does not answer; its container is being restarted, or the machine is overloaded",
+        submitted_at=execution.submitted_at if execution else 0.0,
+        submitted_by=execution.submitted_by if execution else "",
+        packing=execution.packing if execution else "",
+        scheduler=execution.scheduler if execution else "",
+        containers=tuple(ContainerStatus(id=container.id) for container in placed),
+        instances=tuple(
+            InstanceStatus(task=i.task, component=i.component, index=i.index, container=container.id, kind="")
+            for container in placed
+            for i in container.instances
+        ),
+    )
+
+
+def set_live(state: StateManager, topology: str, wanted: str, timeout: float) -> None:
+    """Pause or resume a topology and wait until every spout has done so."""
+    state.set(Tree(topology).live, msgspec.json.encode(Live(wanted)))
+    reached = "paused" if wanted == PAUSED else "running"
+    deadline = time.monotonic() + timeout
+    with MasterClient(state, topology) as client:
+        while True:
+            status = client.status(timeout=max(0.1, deadline - time.monotonic()))
+            spouts = [instance for instance in status.instances if instance.kind == "spout"]
+            late = [spout.label for spout in spouts if spout.state != reached]
+            if spouts and not late:
+                return
+            if time.monotonic() > deadline:
+                msg = f"{', '.join(late) or topology} not {reached} after {timeout:g} s"
+                raise TimedOut(msg, hint=f"heronpy status {topology}")
+            time.sleep(0.05)

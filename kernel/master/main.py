@@ -1,0 +1,162 @@
+"""The life of a Topology Master process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeExists, NodeMissing, ProtocolError
+from heronpy.kernel.master.board import Board
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
+from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, unwrap, wrap
+from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.transport import Reactor, Transport
+from heronpy.kernel.tree import RUNNING, Execution, Live, Registration, Tree
+
+if TYPE_CHECKING:
+    from heronpy.container.launch import Child, TopologyLaunch
+
+log = logging.getLogger(__name__)
+
+MESSAGES_PER_TURN = 256
+#: how long a new master waits for the node of one that has just died
+SUCCESSION = 10.0
+
+
+def run(launch: TopologyLaunch, child: Child) -> int:
+    """Run the topology's master until told to end."""
+    config = Config.from_plain(launch.config)
+    state = open_state(config)
+    reactor = Reactor()
+    reactor.stop_on_signals()
+    reactor.stop_on_close(child.lifeline)
+    transport = Transport(host=config["transport.host"], handshake=config["transport.handshake"])
+    with transport:
+        master = TopologyMaster(Tree(launch.topology), child.incarnation, state, reactor, transport)
+        master.startup()
+        reactor.run()
+    state.close()
+    reactor.close()
+    return 0
+
+
+class TopologyMaster:
+    """Hears from Stream Managers and Metrics Managers, answers whoever asks."""
+
+    def __init__(
+        self, tree: Tree, incarnation: int, state: StateManager, reactor: Reactor, transport: Transport
+    ) -> None:
+        self._tree = tree
+        self._incarnation = incarnation
+        self._state = state
+        self._reactor = reactor
+        self._gatekeeper = transport.gatekeeper
+        self._keys = transport.keys
+        self._router = transport.router_tcp()
+        self._plan = self._written_plan()
+        self._board = Board(self._plan, self._header(), time.time())
+        self._follower = Follower(state, reactor, self._refresh)
+
+    def startup(self) -> None:
+        self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
+        self._reactor.register(self._router, self._on_messages)
+        for container in self._plan.containers():
+            self._follower.follow(
+                self._tree.stream_manager(container),
+                self._tree.metrics_manager(container),
+                self._tree.executor(container),
+            )
+        self._follower.follow(self._tree.clients)
+        self._refresh()
+        self._register()
+
+    def _written_plan(self) -> PhysicalPlan:
+        """The plan that is in force, or the first one of this topology."""
+        try:
+            return PhysicalPlan.from_json(self._state.get(self._tree.physical_plan).value)
+        except NodeMissing:
+            logical = LogicalPlan.from_json(self._state.get(self._tree.definition).value)
+            packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
+            plan = physical_plan(logical, packing)
+            self._state.create(self._tree.physical_plan, plan.to_json())
+            return plan
+
+    def _header(self) -> TopologyStatus:
+        execution = read(self._state, self._tree.execution, Execution)
+        assert execution is not None
+        return TopologyStatus(
+            name=self._plan.topology,
+            state="STARTING",
+            submitted_at=execution.submitted_at,
+            submitted_by=execution.submitted_by,
+            epoch=self._plan.epoch,
+            packing=execution.packing,
+            scheduler=execution.scheduler,
+            reliability=self._plan.logical.reliability,
+        )
+
+    def _register(self) -> None:
+        registration = Registration(self._keys.public, self._incarnation, self._router.endpoint, os.getpid())
+        deadline = time.monotonic() + SUCCESSION
+        while True:
+            try:
+                self._state.create(self._tree.master, msgspec.json.encode(registration), ephemeral=True)
+            except NodeExists:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
+
+    def _refresh(self) -> None:
+        """Who may talk to us, and what the executors say of restarts."""
+        keys = [
+            registration.public_key
+            for container in self._plan.containers()
+            for path in (self._tree.stream_manager(container), self._tree.metrics_manager(container))
+            if (registration := read(self._state, path, Registration)) is not None
+        ]
+        for client in self._state.children(self._tree.clients):
+            registration = read(self._state, f"{self._tree.clients}/{client}", Registration)
+            if registration is not None:
+                keys.append(registration.public_key)
+        self._gatekeeper.allow(keys)
+        self._board.restarts = self._restarts()
+
+    def _restarts(self) -> dict[str, int]:
+        restarts: dict[str, int] = {}
+        for container in self._plan.containers():
+            published = read(self._state, self._tree.executor(container), dict)
+            if published is not None:
+                for name, child in published.get("children", {}).items():
+                    restarts[name] = child["restarts"]
+        return restarts
+
+    def _on_messages(self) -> None:
+        for _ in range(MESSAGES_PER_TURN):
+            parts = self._router.receive()
+            if parts is None:
+                return
+            try:
+                message = unwrap(parts[-1])
+            except ProtocolError as error:
+                log.warning("dropped a control message from %s: %s", parts[0].hex(), error)
+                continue
+            if isinstance(message, ContainerBeat):
+                self._board.on_container(message, time.time())
+            elif isinstance(message, ContainerMetrics):
+                self._board.on_metrics(message, time.time())
+            elif isinstance(message, StatusRequest):
+                self._router.send(parts[0], wrap(StatusReply(status=self._status().to_json())))
+
+    def _status(self) -> TopologyStatus:
+        live = read(self._state, self._tree.live, Live)
+        return self._board.status(time.time(), live.state if live is not None else RUNNING)

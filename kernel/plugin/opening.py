@@ -1,0 +1,14 @@
+"""Opens the state manager that the settings name."""
+
+from __future__ import annotations
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.plugin.registry import Registry
+from heronpy.kernel.plugin.state_manager import StateManager
+
+
+def open_state(config: Config, registry: Registry | None = None) -> StateManager:
+    """An initialized state manager; close it when done."""
+    state = (registry or Registry.load()).state_manager(config["state.manager"])()
+    state.initialize(config)
+    return state

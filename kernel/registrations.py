@@ -1,0 +1,53 @@
+"""Follows nodes of the state tree and tells a reactor when any of them has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.plugin.state_manager import StateManager, Watch
+from heronpy.kernel.transport import Reactor
+
+T = TypeVar("T")
+
+
+class Follower:
+    """Calls `on_change` in the reactor's thread after changes of any followed node; the reader reads again."""
+
+    def __init__(self, state: StateManager, reactor: Reactor, on_change: Callable[[], None]) -> None:
+        self._state = state
+        self._reactor = reactor
+        self._on_change = on_change
+        self._watches: dict[str, Watch] = {}
+        self._pending = False
+
+    def follow(self, *paths: str) -> None:
+        """Follow these nodes as well; they need not exist."""
+        for path in paths:
+            if path not in self._watches:
+                self._watches[path] = self._state.watch(path, self._notify)
+
+    def close(self) -> None:
+        for watch in self._watches.values():
+            watch.cancel()
+
+    def _notify(self) -> None:
+        # Many nodes change at once when a topology starts: one call for all of them.
+        if not self._pending:
+            self._pending = True
+            self._reactor.call_from_thread(self._call)
+
+    def _call(self) -> None:
+        self._pending = False
+        self._on_change()
+
+
+def read(state: StateManager, path: str, kind: type[T]) -> T | None:
+    """The decoded node, or None when it is not there."""
+    try:
+        return msgspec.json.decode(state.get(path).value, type=kind)
+    except NodeMissing:
+        return None

@@ -1,0 +1,64 @@
+"""The state tree of a topology: which node is where, and what is in it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+RUNNING: Final = "RUNNING"
+PAUSED: Final = "PAUSED"
+
+
+class Tree:
+    """Paths below one topology's folder."""
+
+    def __init__(self, topology: str) -> None:
+        self.root = f"/{topology}"
+        self.execution = f"{self.root}/execution"
+        self.definition = f"{self.root}/definition"
+        self.packing_plan = f"{self.root}/packing_plan"
+        self.physical_plan = f"{self.root}/physical_plan"
+        self.live = f"{self.root}/live"
+        self.master = f"{self.root}/master"
+        self.scheduler = f"{self.root}/scheduler"
+        self.containers = f"{self.root}/containers"
+        self.clients = f"{self.root}/clients"
+        self.requests = f"{self.root}/requests"
+
+    def stream_manager(self, container: int) -> str:
+        return f"{self.containers}/{container}/stream_manager"
+
+    def metrics_manager(self, container: int) -> str:
+        return f"{self.containers}/{container}/metrics_manager"
+
+    def executor(self, container: int) -> str:
+        return f"{self.containers}/{container}/executor"
+
+
+class Execution(msgspec.Struct, frozen=True):
+    """Who submitted what, when, and with which choices."""
+
+    id: str
+    submitted_by: str
+    submitted_at: float
+    version: str
+    packing: str
+    scheduler: str
+    state: str
+
+
+class Live(msgspec.Struct, frozen=True):
+    """What the topology should be doing; apart from what was submitted."""
+
+    #: RUNNING or PAUSED
+    state: str
+
+
+class Registration(msgspec.Struct, frozen=True):
+    """A process that others connect to, or that connects to others: its public key is its right to."""
+
+    public_key: str
+    incarnation: int = 0
+    endpoint: str = ""
+    pid: int = 0

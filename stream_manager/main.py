@@ -1,0 +1,204 @@
+"""The life of a Stream Manager process: control on one side, the forwarder on the other."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from heronpy.kernel.addresses import (
+    CONTROL_SOCKET,
+    DATA_SOCKET,
+    METRICS_SOCKET,
+    container_identity,
+    socket_path,
+)
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeMissing, ProtocolError
+from heronpy.kernel.master.link import MasterLink
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.protocol import (
+    ContainerBeat,
+    InstanceBeat,
+    LiveNotice,
+    MetricsReport,
+    PlanNotice,
+    Sample,
+    unwrap,
+    wrap,
+)
+from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.transport import Reactor, Transport
+from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
+from heronpy.stream_manager.forwarder import Forwarder
+from heronpy.stream_manager.peers import Peers
+from heronpy.stream_manager.residents import Residents
+
+if TYPE_CHECKING:
+    from heronpy.container.launch import Child, TopologyLaunch
+
+log = logging.getLogger(__name__)
+
+#: how often the Topology Master hears from us
+BEAT = 1.0
+#: messages served per turn
+MESSAGES_PER_TURN = 256
+SOURCE = "stream-manager"
+
+
+def run(launch: TopologyLaunch, child: Child) -> int:
+    """Forward frames until told to end."""
+    config = Config.from_plain(launch.config)
+    state = open_state(config)
+    reactor = Reactor()
+    reactor.stop_on_signals()
+    reactor.stop_on_close(child.lifeline)
+    transport = Transport(
+        host=config["transport.host"],
+        max_bytes=config["transport.frame_bytes"],
+        handshake=config["transport.handshake"],
+    )
+    with transport:
+        manager = StreamManager(launch, child, config, state, reactor, transport)
+        manager.startup()
+        reactor.run()
+    state.close()
+    reactor.close()
+    return 0
+
+
+class StreamManager:
+    """Serves the instances of one container and speaks for them to the Topology Master."""
+
+    def __init__(
+        self,
+        launch: TopologyLaunch,
+        child: Child,
+        config: Config,
+        state: StateManager,
+        reactor: Reactor,
+        transport: Transport,
+    ) -> None:
+        self._child = child
+        self._config = config
+        self._state = state
+        self._reactor = reactor
+        self._tree = Tree(launch.topology)
+        sockets = launch.container_sockets(child.container)
+        identity = container_identity(child.container, child.incarnation)
+        self._control = transport.router_ipc(socket_path(sockets, CONTROL_SOCKET))
+        self._metrics = transport.dealer_ipc(socket_path(sockets, METRICS_SOCKET), identity)
+        self._peers_router = transport.router_tcp()
+        self._keys = transport.keys
+        self._gatekeeper = transport.gatekeeper
+        instances = transport.router_ipc(socket_path(sockets, DATA_SOCKET))
+        self._forwarder = Forwarder(reactor, instances, self._peers_router, child.container)
+        self._peers = Peers(transport, state, self._tree, self._forwarder, child.container, child.incarnation)
+        self._master = MasterLink(transport, state, self._tree, identity)
+        self._follower = Follower(state, reactor, self._refresh)
+        self._residents = Residents()
+        self._plan: PhysicalPlan | None = None
+        self._plan_json = b""
+        self._live = ""
+
+    def startup(self) -> None:
+        self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
+        self._reactor.register(self._control, self._on_control, urgent=True)
+        self._reactor.call_every(BEAT, self._report)
+        self._reactor.call_every(self._config["metrics.interval"], self._send_metrics)
+        registration = Registration(
+            self._keys.public, self._child.incarnation, self._peers_router.endpoint, os.getpid()
+        )
+        self._state.set(self._tree.stream_manager(self._child.container), msgspec.json.encode(registration))
+        self._follower.follow(self._tree.physical_plan, self._tree.live, self._tree.master)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Something in the tree has changed: read again all that we live by."""
+        self._refresh_plan()
+        self._refresh_live()
+        if self._plan is not None:
+            containers = self._plan.containers()
+            self._follower.follow(*(self._tree.stream_manager(container) for container in containers))
+            self._peers.refresh(containers)
+        self._master.refresh(on_connected=self._report)
+
+    def _refresh_plan(self) -> None:
+        try:
+            data = self._state.get(self._tree.physical_plan).value
+        except NodeMissing:
+            return
+        if data == self._plan_json:
+            return
+        plan = PhysicalPlan.from_json(data)
+        log.info("plan %d: %d tasks", plan.epoch, len(plan.tasks))
+        self._plan, self._plan_json = plan, data
+        self._forwarder.use_plan(plan)
+        for beat, identity in zip(self._residents.beats(), self._residents.identities(), strict=True):
+            self._forwarder.admit(beat.task, identity, None)
+        self._tell_all(PlanNotice(epoch=plan.epoch, plan=data))
+
+    def _refresh_live(self) -> None:
+        live = read(self._state, self._tree.live, Live)
+        state = live.state if live is not None else RUNNING
+        if state != self._live:
+            self._live = state
+            self._tell_all(LiveNotice(state=state))
+
+    def _tell_all(self, notice: PlanNotice | LiveNotice) -> None:
+        for identity in self._residents.identities():
+            self._control.send(identity, wrap(notice))
+
+    def _on_control(self) -> None:
+        for _ in range(MESSAGES_PER_TURN):
+            parts = self._control.receive()
+            if parts is None:
+                return
+            try:
+                message = unwrap(parts[-1])
+            except ProtocolError as error:
+                log.warning("dropped a control message from %s: %s", parts[0].hex(), error)
+                continue
+            if isinstance(message, InstanceBeat):
+                self._on_beat(parts[0], message)
+
+    def _on_beat(self, identity: bytes, beat: InstanceBeat) -> None:
+        change = self._residents.on_beat(identity, beat)
+        if change.arrived:
+            self._forwarder.admit(beat.task, identity, change.predecessor)
+        # Whatever the instance does not know yet is told again with every beat until it does.
+        if self._plan is not None and beat.epoch < self._plan.epoch:
+            self._control.send(identity, wrap(PlanNotice(epoch=self._plan.epoch, plan=self._plan_json)))
+        if self._live and beat.live != self._live:
+            self._control.send(identity, wrap(LiveNotice(state=self._live)))
+        if change.news:
+            self._report()
+
+    def _report(self) -> None:
+        self._master.send(
+            ContainerBeat(
+                container=self._child.container,
+                incarnation=self._child.incarnation,
+                endpoint=self._peers_router.endpoint,
+                instances=self._residents.beats(),
+            )
+        )
+
+    def _send_metrics(self) -> None:
+        forwarder = self._forwarder
+        counters = {
+            "frames": forwarder.frames,
+            "bytes": forwarder.bytes,
+            "dropped": forwarder.dropped,
+            "rejected": forwarder.rejected + self._gatekeeper.rejected,
+        }
+        samples = [Sample(name=name, value=value, kind="counter") for name, value in counters.items()]
+        samples.append(Sample(name="backlog", value=forwarder.backlog, kind="gauge"))
+        report = MetricsReport(
+            source=SOURCE, incarnation=self._child.incarnation, pid=os.getpid(), samples=samples
+        )
+        self._metrics.send([wrap(report)])

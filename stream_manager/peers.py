@@ -1,0 +1,59 @@
+"""The other containers: who they are, whom to let in, and a connection to each."""
+
+from __future__ import annotations
+
+import logging
+
+from heronpy.kernel.addresses import container_identity
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.registrations import read
+from heronpy.kernel.transport import Transport
+from heronpy.kernel.tree import Registration, Tree
+from heronpy.stream_manager.exits import PeerDoor
+from heronpy.stream_manager.forwarder import Forwarder
+
+log = logging.getLogger(__name__)
+
+
+class Peers:
+    """Keeps connections in step with what the other Stream Managers have published of themselves."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        state: StateManager,
+        tree: Tree,
+        forwarder: Forwarder,
+        container: int,
+        incarnation: int,
+    ) -> None:
+        self._transport = transport
+        self._state = state
+        self._tree = tree
+        self._forwarder = forwarder
+        self._container = container
+        self._identity = container_identity(container, incarnation)
+        self._known: dict[int, Registration] = {}
+
+    def refresh(self, containers: list[int]) -> None:
+        """Read all registrations again: renew the allow-list, connect to whoever is new."""
+        registered: dict[int, Registration] = {}
+        for container in containers:
+            registration = read(self._state, self._tree.stream_manager(container), Registration)
+            if container != self._container and registration is not None:
+                registered[container] = registration
+        self._transport.gatekeeper.allow(registration.public_key for registration in registered.values())
+        for container, registration in registered.items():
+            if self._known.get(container) != registration:
+                self._connect(container, registration)
+        self._known = registered
+
+    def _connect(self, container: int, registration: Registration) -> None:
+        log.info("container %d is at %s", container, registration.endpoint)
+        out = self._forwarder.exit_to(container)
+        if isinstance(out.door, PeerDoor):
+            out.door.dealer.close()
+        out.door = PeerDoor(
+            self._transport.dealer_tcp(registration.endpoint, self._identity, registration.public_key)
+        )
+        out.retry()

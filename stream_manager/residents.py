@@ -1,0 +1,50 @@
+"""The instances of this container, as they report themselves. Decides; does no I/O."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from heronpy.kernel.protocol import InstanceBeat
+
+
+class Change(NamedTuple):
+    """What a beat brought."""
+
+    #: the instance is new here, or its state is another
+    news: bool
+    #: the incarnation is new here
+    arrived: bool
+    #: identity of the one it replaces
+    predecessor: bytes | None
+
+
+_STALE = Change(False, False, None)
+
+
+class Residents:
+    """The newest incarnation of each local task wins; older ones are not heard any more."""
+
+    def __init__(self) -> None:
+        self._beats: dict[int, InstanceBeat] = {}
+        self._identities: dict[int, bytes] = {}
+
+    def on_beat(self, identity: bytes, beat: InstanceBeat) -> Change:
+        known = self._beats.get(beat.task)
+        if known is not None and beat.incarnation < known.incarnation:
+            return _STALE
+        arrived = known is None or beat.incarnation > known.incarnation
+        predecessor = self._identities.get(beat.task) if arrived else None
+        news = arrived or known is None or _told(known) != _told(beat)
+        self._beats[beat.task] = beat
+        self._identities[beat.task] = identity
+        return Change(news, arrived, predecessor)
+
+    def beats(self) -> list[InstanceBeat]:
+        return [self._beats[task] for task in sorted(self._beats)]
+
+    def identities(self) -> list[bytes]:
+        return [self._identities[task] for task in sorted(self._identities)]
+
+
+def _told(beat: InstanceBeat) -> tuple[str, str, str]:
+    return beat.state, beat.error, beat.live
