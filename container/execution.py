@@ -1,4 +1,4 @@
-"""The node /NAME/execution, as far as the containers' side reads it."""
+"""Whether a topology is still the one that a process was started for."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ import msgspec
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plugin import StateManager
-
-
-class Execution(msgspec.Struct, frozen=True):
-    """Who runs this topology. The node may hold more."""
-
-    #: the scheduler plugin that was chosen at submit
-    scheduler: str
-    #: TopologyLaunch.execution: tells this submit from an earlier one of the same name
-    id: str = ""
+from heronpy.kernel.tree import Execution, Tree
 
 
 def read_execution(state: StateManager, topology: str) -> Execution | None:
-    """None when there is no such topology, or it was never fully submitted."""
+    """None when there is no such topology, or its submit failed before it was written."""
     try:
-        return msgspec.json.decode(state.get(f"/{topology}/execution").value, type=Execution)
+        return msgspec.json.decode(state.get(Tree(topology).execution).value, type=Execution)
     except (NodeMissing, msgspec.DecodeError):
         return None
 
@@ -29,4 +21,4 @@ def read_execution(state: StateManager, topology: str) -> Execution | None:
 def is_current(state: StateManager, launch: TopologyLaunch) -> bool:
     """False once the topology was killed, also when one of the same name was submitted since."""
     found = read_execution(state, launch.topology)
-    return found is not None and found.id in ("", launch.execution)
+    return found is not None and found.id == launch.execution

@@ -26,6 +26,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing, PeerLost, StateError, VersionConflict
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.tree import Tree
 from heronpy.kernel.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Executor:
     ) -> None:
         self._launch_file = launch_file
         self._launch = TopologyLaunch.read(launch_file)
+        self._tree = Tree(self._launch.topology)
         self._container = container
         self._state = state
         self._config = Config.from_plain(self._launch.config)
@@ -97,7 +99,7 @@ class Executor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._launch.logs.mkdir(parents=True, exist_ok=True)
         self._launch.container_sockets(self._container).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._state.watch(f"/{self._launch.topology}/packing_plan", self._on_plan_watch)
+        self._state.watch(self._tree.packing_plan, self._on_plan_watch)
         if self._keeper is not None:
             self._keeper.watch(self._wakeup.wake)
         self._nursery.open()
@@ -131,10 +133,9 @@ class Executor:
         self._wakeup.drain()
 
     def _read_plan(self, clock: Clock) -> None:
-        name = self._launch.topology
         try:
-            packing = PackingPlan.from_json(self._state.get(f"/{name}/packing_plan").value)
-            topology = LogicalPlan.from_json(self._state.get(f"/{name}/definition").value)
+            packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
+            topology = LogicalPlan.from_json(self._state.get(self._tree.definition).value)
         except NodeMissing:
             # between two steps of a submit or a kill: the watch tells when that has passed
             return
@@ -209,6 +210,11 @@ class Executor:
         shutil.rmtree(self._launch.container_sockets(self._container), ignore_errors=True)
         try:
             self._record.retire()
+            # registrations of children that are gone; they would lead peers astray
+            folder = f"{self._tree.containers}/{self._container}"
+            for name in self._state.children(folder):
+                if name != "executor":
+                    self._state.delete(f"{folder}/{name}", recursive=True)
         except StateError as error:
             log.warning("could not sign off: %s", error)
 

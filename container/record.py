@@ -9,6 +9,7 @@ import msgspec
 from heronpy.container.supervisor import ChildView
 from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.tree import Tree
 
 
 class ExecutorNode(msgspec.Struct, frozen=True):
@@ -21,10 +22,6 @@ class ExecutorNode(msgspec.Struct, frozen=True):
     children: dict[str, ChildView] = {}
 
 
-def executor_path(topology: str, container: int) -> str:
-    return f"/{topology}/containers/{container}/executor"
-
-
 class ExecutorRecord:
     """Our hold on the node: every write is a compare-and-set on the version of our own last write.
 
@@ -33,7 +30,7 @@ class ExecutorRecord:
 
     def __init__(self, state: StateManager, topology: str, container: int) -> None:
         self._state = state
-        self._path = executor_path(topology, container)
+        self._path = Tree(topology).executor(container)
         self.incarnation, self._version = self._take_over()
         self._written: dict[str, ChildView] | None = None
 

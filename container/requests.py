@@ -11,6 +11,7 @@ import msgspec
 
 from heronpy.kernel.errors import NodeMissing, StateError, TimedOut, UserError
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.tree import Tree
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,15 +24,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def requests_path(topology: str) -> str:
-    return f"/{topology}/requests"
-
-
 def pending_requests(state: StateManager, topology: str) -> list[tuple[str, Request]]:
     """Path and content of every request that was not answered yet; one that cannot be read is removed."""
     found = []
-    for name in state.children(requests_path(topology)):
-        path = f"{requests_path(topology)}/{name}"
+    folder = Tree(topology).requests
+    for name in state.children(folder):
+        path = f"{folder}/{name}"
         try:
             request = msgspec.json.decode(state.get(path).value, type=Request)
         except NodeMissing:
@@ -49,9 +47,9 @@ def send_request(state: StateManager, topology: str, request: Request, *, timeou
 
     Raises a UserError with the reason when it was tried and failed.
     """
-    path = f"{requests_path(topology)}/{secrets.token_hex(8)}"
+    tree = Tree(topology)
+    path, scheduler = f"{tree.requests}/{secrets.token_hex(8)}", tree.scheduler
     changed = threading.Event()
-    scheduler = f"/{topology}/scheduler"
     deadline = time.monotonic() + timeout
     watches = [state.watch(each, changed.set) for each in (path, scheduler)]
     try:
@@ -102,7 +100,7 @@ def answer_request(state: StateManager, path: str, request: Request, error: str 
 def request_restart(state: StateManager, topology: str, container: int | None, *, timeout: float) -> None:
     """End a container, or all of them, and start it again; returns when that has been done."""
     request = Request(kind="restart", container=container)
-    if not state.exists(f"/{topology}/scheduler"):
+    if not state.exists(Tree(topology).scheduler):
         msg = f"the scheduler's process of {topology!r} is not running"
         raise UserError(msg, hint="again in a few seconds; its master starts it again")
     if not send_request(state, topology, request, timeout=timeout):

@@ -21,6 +21,7 @@ from heronpy.container.scheduling import HostNode, SchedulerHost
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
+from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ def host(launch_file: str, ready: int | None = None) -> None:
 
 
 def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> Scheduler | None:
-    name = launch.topology
+    name, tree = launch.topology, Tree(launch.topology)
     execution = read_execution(state, name)
     if execution is None or not is_current(state, launch):
         msg = f"topology {name!r} is not in the state tree"
@@ -94,15 +95,15 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
     scheduler = registry.scheduler(execution.scheduler)()
     node = HostNode(os.getpid(), socket.gethostname())
     try:
-        state.create(f"/{name}/scheduler", msgspec.json.encode(node), ephemeral=True)
+        state.create(tree.scheduler, msgspec.json.encode(node), ephemeral=True)
     except NodeExists:
         log.info("another process has %s", name)
         return None
     if not is_current(state, launch):
         # killed in between: our node must not be all that is left of it
-        state.delete(f"/{name}/scheduler")
-        if not state.children(f"/{name}"):
-            state.delete(f"/{name}")
+        state.delete(tree.scheduler)
+        if not state.children(tree.root):
+            state.delete(tree.root)
         return None
     return scheduler
 

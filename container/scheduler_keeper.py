@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Callable
 
+from heronpy.container.execution import is_current
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +33,7 @@ class SchedulerKeeper:
         self._policy = RestartPolicy.of(Config.from_plain(launch.config))
         self._restarts = Restarts()
         self._started = 0.0
-        self._path = f"/{launch.topology}/scheduler"
+        self._path = Tree(launch.topology).scheduler
         #: when to start one, unless its node appears before
         self._due: float | None = None
         self._changed = True
@@ -66,7 +68,7 @@ class SchedulerKeeper:
         self._started = now
         # should this one fail before it creates its node, no watch would tell us
         self._due = self._next_start(now)
-        if not self._state.exists(f"/{self._launch.topology}/execution"):
+        if not is_current(self._state, self._launch):
             self._due = None
             return
         log.warning("the scheduler's process is gone, starting another")

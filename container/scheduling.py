@@ -15,13 +15,14 @@ import msgspec
 from heronpy.container.execution import is_current
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
-from heronpy.container.requests import Request, answer_request, pending_requests, requests_path
+from heronpy.container.requests import Request, answer_request, pending_requests
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.teardown import clear_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeMissing, UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
+from heronpy.kernel.tree import Tree
 from heronpy.kernel.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
@@ -45,11 +46,12 @@ class SchedulerHost:
         self._launch_file = launch_file
         self._launch = TopologyLaunch.read(launch_file)
         self._name = self._launch.topology
+        self._tree = Tree(self._name)
         self._state = state
         self._scheduler = scheduler
         self._config = Config.from_plain(self._launch.config)
         self._policy = RestartPolicy.of(self._config)
-        self._plan = PackingPlan.from_json(state.get(f"/{self._name}/packing_plan").value)
+        self._plan = PackingPlan.from_json(state.get(self._tree.packing_plan).value)
         self._launcher = TopologyLauncher(launch_file, self._launch, self._plan)
         self._wakeup = Wakeup()
         self._restarts: dict[int, Restarts] = {}
@@ -70,12 +72,12 @@ class SchedulerHost:
     def _startup(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop_signal)
-        for path in (requests_path(self._name), f"/{self._name}/packing_plan", f"/{self._name}/execution"):
+        for path in (self._tree.requests, self._tree.packing_plan, self._tree.execution):
             self._state.watch(path, self._wake)
         self._scheduler.initialize(self._config, self._launcher)
         node = HostNode(os.getpid(), socket.gethostname(), dict(self._scheduler.links()))
-        path = f"/{self._name}/scheduler"
-        self._state.set(path, msgspec.json.encode(node), version=self._state.get(path).version)
+        version = self._state.get(self._tree.scheduler).version
+        self._state.set(self._tree.scheduler, msgspec.json.encode(node), version=version)
         self._start_missing()
 
     def _start_missing(self) -> None:
@@ -144,7 +146,7 @@ class SchedulerHost:
 
     def _follow_plan(self) -> None:
         try:
-            proposed = PackingPlan.from_json(self._state.get(f"/{self._name}/packing_plan").value)
+            proposed = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
         except NodeMissing:
             return
         if proposed == self._plan:
@@ -155,7 +157,7 @@ class SchedulerHost:
         kept = {0, *(container.id for container in proposed.containers)}
         for container in {each.id for each in current.containers} - kept:
             self._due.pop(container, None)
-            self._state.delete(f"/{self._name}/containers/{container}", recursive=True)
+            self._state.delete(f"{self._tree.containers}/{container}", recursive=True)
 
     def _serve_requests(self) -> None:
         for path, request in pending_requests(self._state, self._name):

@@ -22,8 +22,12 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
+
+#: what the scheduler's process needs on top of the time that the others get
+HOST_SECONDS = 5.0
 
 #: how long the node of a killed process may take to vanish
 NODE_SECONDS = 5.0
@@ -34,15 +38,15 @@ def kill_topology(
 ) -> bool:
     """End every process of the topology, remove its files and its nodes. False when there was nothing.
 
-    Asks the scheduler's process, and does its work if it is gone or does not answer in `timeout` seconds.
-    Safe to repeat, and also clears what a submit left that failed half way.
+    Asks the scheduler's process, which gives the others `timeout` seconds to end by themselves, and does
+    its work if it is gone or does not answer. Safe to repeat; clears what a failed submit left, too.
     """
-    file = launch_file(config, name)
-    if not state.exists(f"/{name}") and not file.exists():
+    file, tree = launch_file(config, name), Tree(name)
+    if not state.exists(tree.root) and not file.exists():
         return False
-    if state.exists(f"/{name}/scheduler"):
+    if state.exists(tree.scheduler):
         request = Request(kind="kill", keep_logs=keep_logs)
-        if send_request(state, name, request, timeout=timeout) and _vanished(state, f"/{name}"):
+        if send_request(state, name, request, timeout=timeout + HOST_SECONDS) and _vanished(state, tree.root):
             return True
         _end_host(state, name)
     launch = TopologyLaunch.read(file) if file.exists() else None
@@ -69,7 +73,7 @@ def clear_topology(
                 entry.unlink(missing_ok=True)
         if not kept:
             work.rmdir()
-    state.delete(f"/{name}", recursive=True)
+    state.delete(Tree(name).root, recursive=True)
 
 
 def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch, file: str) -> None:
@@ -88,15 +92,16 @@ def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch
 
 def _plan(state: StateManager, name: str) -> PackingPlan:
     try:
-        return PackingPlan.from_json(state.get(f"/{name}/packing_plan").value)
+        return PackingPlan.from_json(state.get(Tree(name).packing_plan).value)
     except NodeMissing:
         return PackingPlan(name, "", (), 1)
 
 
 def _end_host(state: StateManager, name: str) -> None:
     """Kill a scheduler's process that does not answer, so that it starts nothing while we clean up."""
+    node = Tree(name).scheduler
     try:
-        pid = int(msgspec.json.decode(state.get(f"/{name}/scheduler").value)["pid"])
+        pid = int(msgspec.json.decode(state.get(node).value)["pid"])
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except (NodeMissing, FileNotFoundError, ProcessLookupError):
         return
@@ -104,7 +109,7 @@ def _end_host(state: StateManager, name: str) -> None:
         log.warning("the scheduler's process %d does not answer, killed", pid)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        _vanished(state, f"/{name}/scheduler")
+        _vanished(state, node)
 
 
 def _vanished(state: StateManager, path: str) -> bool:

@@ -17,12 +17,14 @@ import pytest
 from heronpy.container.executor import FENCED
 from heronpy.container.folders import create_launch
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.record import ExecutorNode, executor_path
+from heronpy.container.record import ExecutorNode
+from heronpy.container.roles import ROLES
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.processes import process, processes
+from heronpy.kernel.tree import Execution, Tree
 from heronpy.testing.waiting import eventually
 
 TOY_ROLES = '''
@@ -60,9 +62,12 @@ class Topology:
         logical = LogicalPlan(
             self.name, tuple(Component(each, "spout", "x.Y", 1) for each in sorted(components))
         )
-        self.state.set(f"/{self.name}/execution", msgspec.json.encode({"scheduler": "local"}))
-        self.state.set(f"/{self.name}/definition", logical.to_json())
-        self.state.set(f"/{self.name}/packing_plan", plan.to_json())
+        launch = TopologyLaunch.read(self.launch_file)
+        execution = Execution(launch.execution, "me", 0.0, "0", "test", "local", "localfs")
+        tree = Tree(self.name)
+        self.state.set(tree.execution, msgspec.json.encode(execution))
+        self.state.set(tree.definition, logical.to_json())
+        self.state.set(tree.packing_plan, plan.to_json())
 
     def started(self) -> list[tuple[str, int, int]]:
         """Name, pid and incarnation of every start of a toy child, oldest first."""
@@ -73,7 +78,7 @@ class Topology:
         return [(name, int(pid), int(number)) for name, pid, number in map(str.split, lines)]
 
     def node(self) -> ExecutorNode:
-        value = self.state.get(executor_path(self.name, 1)).value
+        value = self.state.get(Tree(self.name).executor(1)).value
         return msgspec.json.decode(value, type=ExecutorNode)
 
     def running(self) -> dict[str, int]:
@@ -101,9 +106,7 @@ class Topology:
 
     def command(self, module: str) -> list[str]:
         """A command line like `python -m module`, with toy roles."""
-        role = dict.fromkeys(
-            ("instance", "stream_manager", "metrics_manager", "topology_master"), "toy_roles"
-        )
+        role = dict.fromkeys(ROLES, "toy_roles")
         program = (
             f"import sys; sys.path.append({str(self.work)!r});"
             f"from heronpy.container.{module} import main; main(sys.argv[1:], {role!r})"

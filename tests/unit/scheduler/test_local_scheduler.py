@@ -1,0 +1,84 @@
+"""The local scheduler: the contract, and what only it has."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from heronpy.kernel.plugin import Scheduler
+from heronpy.plugins.scheduler.local import LocalScheduler
+from heronpy.testing.contracts.scheduler import SchedulerContract, SleeperLauncher, plan
+from heronpy.testing.waiting import eventually
+
+
+class TestLocalScheduler(SchedulerContract):
+    @override
+    def make(self) -> Scheduler:
+        return LocalScheduler()
+
+    def test_a_container_leads_a_session_of_its_own(
+        self, scheduler: Scheduler, launcher: SleeperLauncher
+    ) -> None:
+        scheduler.on_schedule(plan(1))
+        eventually(lambda: len(launcher.running()) == 2)
+        assert all(os.getsid(pid) == pid for pid in launcher.running().values())
+
+    def test_output_goes_to_the_container_log(
+        self, scheduler: Scheduler, launcher: SleeperLauncher, tmp_path: Path
+    ) -> None:
+        scheduler.on_schedule(plan(1))
+        assert {path.name for path in (tmp_path / "logs").iterdir()} == {"container-0.log", "container-1.log"}
+
+    def test_a_container_whose_pid_was_never_written_down_is_found(
+        self, launcher: SleeperLauncher, tmp_path: Path
+    ) -> None:
+        first, second = LocalScheduler(), LocalScheduler()
+        first.initialize(self.config(tmp_path), launcher)
+        first.on_schedule(plan())
+        eventually(lambda: len(launcher.running()) == 1)
+        first.close()
+        record = tmp_path / "containers" / "0.json"
+        record.write_text(json.dumps({**json.loads(record.read_text()), "pid": 0, "started": 0}))
+
+        second.initialize(self.config(tmp_path), launcher)
+        assert list(second.adopt(plan())) == [0]
+        second.on_kill()
+        second.close()
+        assert launcher.left() == []
+
+    @pytest.mark.parametrize("changed", [{"started": 1}, {"boot": "another"}])
+    def test_a_pid_that_changed_hands_is_left_alone(
+        self, launcher: SleeperLauncher, tmp_path: Path, changed: dict[str, object]
+    ) -> None:
+        first, stranger = LocalScheduler(), LocalScheduler()
+        first.initialize(self.config(tmp_path), launcher)
+        first.on_schedule(plan())
+        eventually(lambda: len(launcher.running()) == 1)
+        record = tmp_path / "containers" / "0.json"
+        truth = record.read_text()
+        record.write_text(json.dumps({**json.loads(truth), **changed}))
+
+        stranger.initialize(self.config(tmp_path), launcher)
+        assert list(stranger.adopt(plan())) == []
+        stranger.on_kill()
+        stranger.close()
+        assert set(launcher.running()) == {0}
+
+        record.write_text(truth)
+        first.on_kill()
+        first.close()
+        assert launcher.left() == []
+
+    def test_a_container_that_ignores_sigterm_is_killed(
+        self, scheduler: Scheduler, launcher: SleeperLauncher
+    ) -> None:
+        scheduler.on_schedule(plan())
+        eventually(lambda: len(launcher.running()) == 1)
+        os.kill(launcher.running()[0], signal.SIGSTOP)
+        scheduler.on_kill()
+        assert launcher.left() == []
