@@ -8,6 +8,7 @@ from heronpy.cli.options import takes_name, takes_settings
 from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import set_live
+from heronpy.kernel.tree import PAUSED
 
 
 @click.command("deactivate")
@@ -16,5 +17,5 @@ from heronpy.kernel.master.client import set_live
 def command(config: Config, name: str) -> None:
     """Pause the spouts of topology NAME; what is on its way is still processed."""
     with open_state(config) as state:
-        set_live(state, require(state, name), "PAUSED", timeout=ANSWER_TIMEOUT)
+        set_live(state, require(state, name), PAUSED, timeout=ANSWER_TIMEOUT)
     click.echo(f"{name}: spouts are paused")

@@ -12,12 +12,11 @@ import click
 from heronpy.cli.live import watch
 from heronpy.cli.starting import start
 from heronpy.cli.submission import prepare
-from heronpy.cli.topologies import ANSWER_TIMEOUT, log_folder, names, open_state
+from heronpy.cli.topologies import log_folder, open_state
+from heronpy.cli.watched import Watched
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.status import TopologyStatus
 
 
 def run_in_foreground(
@@ -35,16 +34,12 @@ def run_in_foreground(
                 click.echo(
                     f"{one.logical.name} runs; logs in {log_folder(config, one.logical.name)}", err=True
                 )
-            watch(lambda: _statuses(state, started), footer="Ctrl-C stops the topology", seconds=seconds)
+            with Watched(state, started) as watched:
+                watch(watched.statuses, footer="Ctrl-C stops the topology", seconds=seconds)
         except KeyboardInterrupt:
             click.echo("", err=True)
         finally:
             _stop(config, state, started)
-
-
-def _statuses(state: StateManager, started: list[str]) -> list[TopologyStatus]:
-    there = names(state)
-    return [topology_status(state, name, timeout=ANSWER_TIMEOUT) for name in started if name in there]
 
 
 def _stop(config: Config, state: StateManager, started: list[str]) -> None:

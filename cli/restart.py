@@ -10,6 +10,7 @@ from heronpy.container.requests import request_restart
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.tree import Tree
 
 MASTER_CONTAINER = 0
 
@@ -22,7 +23,7 @@ MASTER_CONTAINER = 0
 def command(config: Config, name: str, container: int | None) -> None:
     """Restart all containers of topology NAME, or only number CONTAINER (0 is the topology master's)."""
     with open_state(config) as state:
-        packing = PackingPlan.from_json(state.get(f"/{require(state, name)}/packing_plan").value)
+        packing = PackingPlan.from_json(state.get(Tree(require(state, name)).packing_plan).value)
         known = [MASTER_CONTAINER, *(one.id for one in packing.containers)]
         if container is not None and container not in known:
             msg = f"topology {name!r} has no container {container} (known: {', '.join(map(str, known))})"

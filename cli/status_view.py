@@ -93,6 +93,8 @@ def container_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
 
 def waiting_for(status: TopologyStatus) -> str:
     """Who is not running yet, in one line; empty when everybody is."""
+    if status.state == "UNREACHABLE":
+        return "the topology master in container 0"
     late = [one for one in status.instances if one.state not in ("running", "paused")]
     if not late:
         return status.reason if status.state not in ("RUNNING", "PAUSED") else ""

@@ -22,12 +22,14 @@ from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import HeronError, NodeExists, TimedOut, UserError
-from heronpy.kernel.master.client import topology_status
+from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
+from heronpy.kernel.tree import PAUSED, RUNNING, Execution, Live, Tree
 from heronpy.loading import load_topologies
+from heronpy.logical import with_config
 
 #: seconds between two questions to the Topology Master while waiting
 ASK_EVERY = 0.05
@@ -40,18 +42,6 @@ class Prepared(NamedTuple):
 
     logical: LogicalPlan
     packing: PackingPlan
-
-
-class Execution(msgspec.Struct, frozen=True):
-    """Value of /NAME/execution: who submitted what, when and how. Its creation claims the name."""
-
-    id: str
-    submitted_by: str
-    submitted_at: float
-    version: str
-    packing: str
-    scheduler: str
-    state: str
 
 
 class StartFailed(UserError):
@@ -70,18 +60,19 @@ def prepare(
     topologies = load_topologies(file, args)
     if name:
         topologies = [_renamed(topologies, file, name)]
-    return [_packed(config, registry, _overridden(config, topology)) for topology in topologies]
+    return [_packed(config, registry, with_config(topology, config.topology)) for topology in topologies]
 
 
 def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyLaunch:
     """Write the topology's tree and files and start its scheduler. Clears up after itself when that fails."""
     name = prepared.logical.name
     execution = _execution(config)
-    if launch_file(config, name).exists() and not state.exists(f"/{name}"):
+    if launch_file(config, name).exists() and not state.exists(Tree(name).root):
         msg = f"processes of an earlier topology {name!r} may be left: the state tree has forgotten it"
         raise UserError(msg, hint=f"heronpy kill {name}")
     try:
-        state.create(f"/{name}/execution", msgspec.json.encode(execution))
+        # this claims the name
+        state.create(Tree(name).execution, msgspec.json.encode(execution))
     except NodeExists:
         msg = f"topology {name!r} exists already"
         raise UserError(msg, hint=f"heronpy kill {name}, or another name") from None
@@ -101,22 +92,26 @@ def wait_until_running(
     """Wait for RUNNING, telling `progress` who is waited for. StartFailed or TimedOut name the culprit."""
     deadline = time.monotonic() + timeout
     told = ""
-    while True:
-        status = topology_status(state, name, timeout=ANSWER_TIMEOUT)
-        if status.state in ("RUNNING", "PAUSED"):
-            return status
-        for instance in status.instances:
-            if instance.state == "failed" or (instance.error and instance.state != "running"):
-                raise StartFailed(name, instance)
-        missing = waiting_for(status) or "its topology master"
-        if missing != told:
-            progress(f"waiting for {missing}")
-            told = missing
-        if time.monotonic() >= deadline:
-            patience = format_duration(timeout)
-            msg = f"topology {name!r} did not run within {patience}: still waiting for {missing}"
-            raise TimedOut(msg, hint=f"heronpy logs {name}, heronpy status {name} or heronpy kill {name}")
-        time.sleep(ASK_EVERY)
+    with MasterClient(state, name) as master:
+        while True:
+            status = master.status(ANSWER_TIMEOUT)
+            if status.state in (RUNNING, PAUSED):
+                return status
+            _refuse_failures(status)
+            missing = waiting_for(status)
+            if missing != told:
+                progress(f"waiting for {missing}")
+                told = missing
+            if time.monotonic() >= deadline:
+                msg = f"topology {name!r} did not run within {format_duration(timeout)}: no {missing}"
+                raise TimedOut(msg, hint=f"heronpy logs {name}, heronpy status {name} or heronpy kill {name}")
+            time.sleep(ASK_EVERY)
+
+
+def _refuse_failures(status: TopologyStatus) -> None:
+    for instance in status.instances:
+        if instance.state == "failed" or (instance.error and instance.state != "running"):
+            raise StartFailed(status.name, instance)
 
 
 def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> LogicalPlan:
@@ -124,10 +119,6 @@ def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> Logical
         msg = f"{file} defines {len(topologies)} topologies, which cannot all be named {name!r}"
         raise UserError(msg, hint="without --name")
     return msgspec.structs.replace(topologies[0], name=checked_name("topology", name))
-
-
-def _overridden(config: Config, topology: LogicalPlan) -> LogicalPlan:
-    return msgspec.structs.replace(topology, config={**topology.config, **config.topology})
 
 
 def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepared:
@@ -161,14 +152,15 @@ def _user() -> str:
 
 def _start(config: Config, state: StateManager, prepared: Prepared, execution: Execution) -> TopologyLaunch:
     name = prepared.logical.name
+    tree = Tree(name)
     _clear_old_logs(config, name)
     path = create_launch(config, name)
     launch = TopologyLaunch.read(path)
     known = msgspec.structs.replace(execution, id=launch.execution)
-    state.set(f"/{name}/execution", msgspec.json.encode(known))
-    state.set(f"/{name}/definition", prepared.logical.to_json())
-    state.set(f"/{name}/packing_plan", prepared.packing.to_json())
-    state.set(f"/{name}/live", msgspec.json.encode({"state": "RUNNING"}))
+    state.set(tree.execution, msgspec.json.encode(known))
+    state.set(tree.definition, prepared.logical.to_json())
+    state.set(tree.packing_plan, prepared.packing.to_json())
+    state.set(tree.live, msgspec.json.encode(Live(RUNNING)))
     scheduler_host.start(path)
     return launch
 

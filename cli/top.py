@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import click
@@ -9,9 +10,9 @@ import click
 from heronpy.cli.live import snapshot, watch
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json
-from heronpy.cli.topologies import ANSWER_TIMEOUT, names, open_state, require
+from heronpy.cli.topologies import open_state, require
+from heronpy.cli.watched import Watched
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.client import topology_status
 
 
 @click.command("top")
@@ -21,21 +22,11 @@ from heronpy.kernel.master.client import topology_status
 @takes_settings
 def command(config: Config, name: str, once: bool, output: str) -> None:
     """Watch the numbers of topology NAME, refreshed each second; q or Ctrl-C leaves."""
-    with open_state(config) as state:
-        require(state, name)
-        if once or output == "json":
-            status = topology_status(state, name, timeout=ANSWER_TIMEOUT)
-            if output == "json":
-                echo_json(status)
-            else:
-                click.echo(snapshot([status], time.time()))
-            return
-        try:
-            watch(
-                lambda: (
-                    [topology_status(state, name, timeout=ANSWER_TIMEOUT)] if name in names(state) else []
-                ),
-                footer="q leaves; the topology goes on",
-            )
-        except KeyboardInterrupt:
-            return
+    with open_state(config) as state, Watched(state, [require(state, name)]) as watched:
+        if output == "json":
+            echo_json(watched.statuses()[0])
+        elif once:
+            click.echo(snapshot(watched.statuses(), time.time()))
+        else:
+            with contextlib.suppress(KeyboardInterrupt):
+                watch(watched.statuses, footer="q leaves; the topology goes on")

@@ -9,7 +9,7 @@ from pathlib import Path
 from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError, did_you_mean
-from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin import Registry, StateManager, opening
 
 #: seconds that a Topology Master gets to answer a question
 ANSWER_TIMEOUT = 2.0
@@ -18,8 +18,7 @@ ANSWER_TIMEOUT = 2.0
 @contextlib.contextmanager
 def open_state(config: Config, registry: Registry | None = None) -> Iterator[StateManager]:
     """The state manager that the settings name, closed at the end."""
-    state = (registry or Registry.load()).state_manager(config.text("state.manager"))()
-    state.initialize(config)
+    state = opening.open_state(config, registry)
     try:
         yield state
     finally:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from heronpy.config_values import split_config
 from heronpy.constants import TOPOLOGY_COMPONENT_PARALLELISM, TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
@@ -46,6 +49,18 @@ def to_logical_plan(topology: type[Topology], source: Source) -> LogicalPlan:
         reliability=_reliability(config[TOPOLOGY_RELIABILITY_MODE]),
         key_groups=_key_groups(config.get(TOPOLOGY_KEY_GROUPS, DEFAULT_KEY_GROUPS)),
         source=source,
+    )
+
+
+def with_config(plan: LogicalPlan, overrides: Mapping[str, Any]) -> LogicalPlan:
+    """The plan with some of its topology's config replaced."""
+    config = {**plan.config, **overrides}
+    return msgspec.structs.replace(
+        plan,
+        config=config,
+        opaque_config={key: value for key, value in plan.opaque_config.items() if key not in overrides},
+        reliability=_reliability(config.get(TOPOLOGY_RELIABILITY_MODE, plan.reliability)),
+        key_groups=_key_groups(config.get(TOPOLOGY_KEY_GROUPS, plan.key_groups)),
     )
 
 

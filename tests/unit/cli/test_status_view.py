@@ -1,0 +1,107 @@
+"""A status as lines and rows."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from heronpy.cli import status_view
+from heronpy.cli.live import rendered, snapshot
+from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
+
+NOW = 1_000_000.0
+
+
+def instance(component: str, index: int, **known: object) -> InstanceStatus:
+    kind = "spout" if component == "words" else "bolt"
+    basics = {"task": index + 1, "component": component, "index": index, "container": index + 1, "kind": kind}
+    return InstanceStatus(**{**basics, "state": "running", **known})  # type: ignore[arg-type]
+
+
+HEALTHY = TopologyStatus(
+    name="wordcount",
+    state="RUNNING",
+    running_since=NOW - 7512,
+    packing="round_robin",
+    scheduler="local",
+    reliability="at_most_once",
+    containers=(ContainerStatus(id=1, state="running"), ContainerStatus(id=2, state="running")),
+    instances=(
+        instance("words", 0, emit_rate=10_000.0),
+        instance("words", 1, emit_rate=10_400.0),
+        instance("count", 0, execute_rate=15_000.0, emit_rate=15_000.0, latency_ms=0.1, queue=3),
+        instance("count", 1, execute_rate=5_000.0, emit_rate=5_000.0, latency_ms=0.5, queue=4, errors=2),
+    ),
+)
+
+SICK = TopologyStatus(
+    name="wordcount",
+    state="DEGRADED",
+    reason="count[0] is missing since 12 s",
+    containers=(
+        ContainerStatus(id=1, state="missing", since=NOW - 12),
+        ContainerStatus(id=2, state="running", dropped=3, rejected=1),
+    ),
+    instances=(
+        instance("words", 0, waiting=0.8),
+        instance("count", 0, state="missing"),
+        instance("count", 1, state="failed", error="ValueError: no (wordcount.py:12 in process)", restarts=4),
+        instance("sink", 0, busy="process() for 12 s"),
+    ),
+)
+
+
+def test_the_headline_says_state_duration_and_choices() -> None:
+    assert status_view.headline(HEALTHY, NOW) == "wordcount  RUNNING 2h05m  round_robin  local  at_most_once"
+    assert status_view.headline(SICK, NOW) == "wordcount  DEGRADED"
+
+
+def test_a_component_sums_its_instances_and_weighs_their_latency() -> None:
+    assert status_view.component_rows(HEALTHY) == [
+        ("words", "spout", "2", "-", "20.4k", "0.00ms", "0", "0", "running"),
+        ("count", "bolt", "2", "20.0k", "20.0k", "0.20ms", "7", "2", "running"),
+    ]
+
+
+def test_a_component_is_in_the_worst_state_of_its_instances() -> None:
+    assert [row[-1] for row in status_view.component_rows(SICK)] == ["running", "1 failed", "running"]
+
+
+def test_all_that_is_wrong_has_a_line() -> None:
+    assert status_view.notes(HEALTHY, NOW) == []
+    assert status_view.notes(SICK, NOW) == [
+        "count[0] is missing since 12 s",
+        "container 1 is missing for 12s",
+        "container 2 dropped 3 and rejected 1 frames",
+        "words[0] waits for slower readers 80% of the time",
+        "count[1]: ValueError: no (wordcount.py:12 in process) (restarted 4 times)",
+        "sink[0] in process() for 12 s",
+    ]
+
+
+def test_who_is_waited_for_is_named() -> None:
+    assert status_view.waiting_for(HEALTHY) == ""
+    assert status_view.waiting_for(SICK) == "count[0] in container 1 (missing) and 1 more"
+    nobody = TopologyStatus(name="x", state="UNREACHABLE", instances=SICK.instances)
+    assert status_view.waiting_for(nobody) == "the topology master in container 0"
+    routes = TopologyStatus(name="x", state="STARTING", reason="stream manager 2 has no plan yet")
+    assert status_view.waiting_for(routes) == "stream manager 2 has no plan yet"
+
+
+def test_instances_and_containers_have_rows_of_their_own() -> None:
+    assert len(status_view.instance_rows(HEALTHY)) == 4
+    for rows, headers in (
+        (status_view.instance_rows(HEALTHY), status_view.INSTANCE_HEADERS),
+        (status_view.container_rows(SICK), status_view.CONTAINER_HEADERS),
+    ):
+        assert {len(row) for row in rows} == {len(headers)}
+
+
+def test_terminal_and_pipe_show_the_same_numbers() -> None:
+    console = Console(width=110, no_color=True)
+    with console.capture() as captured:
+        console.print(rendered([HEALTHY, SICK], NOW, "q leaves"))
+    text = snapshot([HEALTHY, SICK], NOW)
+    for fact in ("wordcount  RUNNING 2h05m", "20.4k", "1 failed", "container 1 is missing for 12s"):
+        assert fact in captured.get()
+        assert fact in text
+    assert captured.get().rstrip().endswith("q leaves")
