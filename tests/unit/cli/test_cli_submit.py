@@ -1,0 +1,192 @@
+"""submit up to the point where processes would start, and the verbs that only read the tree."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from heronpy.cli.submission import Prepared, prepare, submit
+from heronpy.cli.topologies import log_folder, open_state
+from heronpy.container import scheduler_host
+from heronpy.container.folders import launch_file, work_folder
+from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.plugin import Registry
+
+Heronpy = Callable[..., Result]
+
+WORD_COUNT = """
+import sys
+from heronpy import Bolt, Grouping, Spout, Topology
+
+class Words(Spout):
+    outputs = ["word"]
+    def next_tuple(self): ...
+
+class Count(Bolt):
+    outputs = ["word", "count"]
+    def process(self, tup): ...
+
+class WordCount(Topology):
+    words = Words.spec(par=2)
+    count = Count.spec(par=int([*sys.argv, 2][1]), inputs={words: Grouping.fields("word")})
+    config = {"topology.stmgrs": 2}
+"""
+
+
+@pytest.fixture
+def word_count(tmp_path: Path) -> str:
+    path = tmp_path / "wordcount.py"
+    path.write_text(WORD_COUNT)
+    return str(path)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return load_config(environ={}, flags={"home": str(tmp_path / "home")})
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return Registry.load()
+
+
+@pytest.fixture
+def prepared(config: Config, registry: Registry, word_count: str) -> Prepared:
+    return prepare(config, registry, word_count, ())[0]
+
+
+def test_a_dry_run_shows_every_container_and_starts_nothing(
+    heronpy: Heronpy, word_count: str, config: Config
+) -> None:
+    shown = heronpy("submit", word_count, "--dry-run")
+    assert shown.exit_code == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0] == "WordCount: 4 instances in 2 containers (round_robin)"
+    assert lines[1].split() == ["container", "instance", "kind", "cpu", "ram", "disk"]
+    assert sorted(line.split()[0] for line in lines if "spout" in line) == ["words[0]", "words[1]"]
+    assert lines[-1] == "nothing was started"
+    assert not work_folder(config, "WordCount").exists()
+    assert heronpy("list", "-o", "json").stdout == "[]\n"
+
+
+def test_a_dry_run_as_json_is_for_programs(heronpy: Heronpy, word_count: str) -> None:
+    shown = json.loads(heronpy("submit", word_count, "--dry-run", "-o", "json").stdout)
+    assert shown["topology"] == "WordCount"
+    assert [len(container["instances"]) for container in shown["containers"]] == [2, 2]
+
+
+def test_our_options_may_come_after_the_files_arguments(heronpy: Heronpy, word_count: str) -> None:
+    options = ("--dry-run", "-o", "json", "--packing", "resource_compliant", "--name", "other")
+    shown = json.loads(heronpy("submit", word_count, "3", *options).stdout)
+    assert (shown["topology"], shown["packing"]) == ("other", "resource_compliant")
+    assert sum(len(container["instances"]) for container in shown["containers"]) == 5
+
+
+def test_topology_settings_are_in_force_before_packing(heronpy: Heronpy, word_count: str) -> None:
+    shown = heronpy("submit", word_count, "--dry-run", "-o", "json", "--set", "topology.stmgrs=4")
+    assert len(json.loads(shown.stdout)["containers"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--packing", "bin_pack"), "no packing plugin named 'bin_pack'; did you mean 'binpack'?"),
+        (("--scheduler", "locla"), "no scheduler plugin named 'locla'; did you mean 'local'?"),
+        (("--name", "../up"), "topology '../up' is not a valid name"),
+        (("--set", "topology.reliability.mode=most"), "topology.reliability.mode is 'most'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    heronpy: Heronpy, word_count: str, arguments: tuple[str, ...], complaint: str
+) -> None:
+    refused = heronpy("submit", word_count, "--dry-run", *arguments)
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(f"error: {complaint}")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_not_there_is_named(heronpy: Heronpy) -> None:
+    refused = heronpy("submit", "nowhere.py")
+    assert (refused.exit_code, refused.stderr[:24]) == (1, "error: no file 'nowhere.")
+
+
+def test_a_submit_that_fails_half_way_leaves_nothing(
+    config: Config, registry: Registry, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(path: Path) -> None:
+        assert path == launch_file(config, "WordCount")
+        msg = "no room"
+        raise OSError(28, msg)
+
+    monkeypatch.setattr(scheduler_host, "start", broken)
+    with open_state(config, registry) as state:
+        with pytest.raises(
+            UserError, match=r"cannot write the files of topology 'WordCount': \[Errno 28\] no room"
+        ):
+            submit(config, state, prepared)
+        assert state.children("/") == []
+    assert not work_folder(config, "WordCount").exists()
+
+
+def test_a_name_can_be_taken_only_once_and_read_until_it_is_killed(
+    heronpy: Heronpy, config: Config, registry: Registry, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler_host, "start", lambda path: None)
+    with open_state(config, registry) as state:
+        submit(config, state, prepared)
+        with pytest.raises(UserError) as error:
+            submit(config, state, prepared)
+    assert str(error.value) == (
+        "topology 'WordCount' exists already (try: heronpy kill WordCount, or another name)"
+    )
+
+    assert heronpy("plan", "WordCount").stdout.startswith("WordCount: 4 instances in 2 containers")
+    log_folder(config, "WordCount").mkdir(exist_ok=True)
+    (log_folder(config, "WordCount") / "count[0].log").write_text("one\ntwo\nthree\n")
+    (log_folder(config, "WordCount") / "count[1].log").write_text("four\n")
+    assert heronpy("logs", "WordCount", "count[0]", "-n", "2").stdout == "two\nthree\n"
+    assert heronpy("logs", "WordCount", "count", "-n", "1").stdout == "count[0] | three\ncount[1] | four\n"
+    assert heronpy("restart", "WordCount", "7").stderr == (
+        "error: topology 'WordCount' has no container 7 (known: 0, 1, 2)\n"
+    )
+
+    assert heronpy("kill", "WordCount", "--keep-logs").stdout == "WordCount is gone\n"
+    assert heronpy("logs", "WordCount", "count[1]").stdout == "four\n"
+    assert heronpy("kill", "WordCount").exit_code == 0
+    assert not work_folder(config, "WordCount").exists()
+
+
+def test_a_name_that_does_not_exist_gets_a_suggestion(
+    heronpy: Heronpy, config: Config, registry: Registry, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (
+        heronpy("status", "nobody").stderr
+        == "error: no topology named 'nobody'; there is none (try: heronpy list)\n"
+    )
+    monkeypatch.setattr(scheduler_host, "start", lambda path: None)
+    with open_state(config, registry) as state:
+        submit(config, state, prepared)
+    for verb in ("kill", "status", "plan", "top", "logs", "activate", "deactivate", "restart"):
+        refused = heronpy(verb, "WordCont")
+        assert refused.exit_code == 1
+        assert refused.stderr == (
+            "error: no topology named 'WordCont'; did you mean 'WordCount'? (try: heronpy list)\n"
+        )
+    assert heronpy("kill", "--all").stdout == "WordCount is gone\n"
+
+
+def test_kill_wants_to_know_whom(heronpy: Heronpy) -> None:
+    for arguments in ((), ("x", "--all")):
+        refused = heronpy("kill", *arguments)
+        assert refused.exit_code == 2
+        assert refused.stderr.startswith("error: kill wants the names of topologies, or --all")
+
+
+def test_a_list_of_nothing_says_how_to_begin(heronpy: Heronpy) -> None:
+    shown = heronpy("list")
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "no topologies (try: heronpy demo)\n")
