@@ -16,8 +16,9 @@ import msgspec
 
 from heronpy.container.child import configure_logging
 from heronpy.container.execution import is_current, read_execution
+from heronpy.container.host_process import MODULE, HostNode
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.scheduling import HostNode, SchedulerHost
+from heronpy.container.scheduling import SchedulerHost
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
@@ -53,7 +54,7 @@ def start(launch_file: Path, *, timeout: float = 30.0) -> None:
 
 
 def _run_detached(launch_file: Path, log_file: Path, ready: int) -> None:
-    command = [sys.executable, "-P", "-m", "heronpy.container.scheduler_host"]
+    command = [sys.executable, "-P", "-m", MODULE]
     with log_file.open("ab") as output:
         # returns soon: it forks away from us as soon as it can
         subprocess.run(
@@ -110,7 +111,7 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
 
 def main(argv: Sequence[str]) -> int:
     """`python -m heronpy.container.scheduler_host LAUNCH_FILE [--ready FD]`."""
-    parser = argparse.ArgumentParser(prog="heronpy.container.scheduler_host")
+    parser = argparse.ArgumentParser(prog=MODULE)
     parser.add_argument("launch_file")
     parser.add_argument("--ready", type=int, help="go to the background and write here when serving")
     options = parser.parse_args(argv)

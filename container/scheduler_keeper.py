@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 from heronpy.container.execution import is_current
+from heronpy.container.host_process import MODULE
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.config import Config
@@ -17,7 +18,7 @@ from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
 
-SCHEDULER_HOST = (sys.executable, "-P", "-m", "heronpy.container.scheduler_host")
+SCHEDULER_HOST = (sys.executable, "-P", "-m", MODULE)
 
 #: how long its node may be missing: a restart by someone else is under way, or a kill
 GRACE = 2.0

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from heronpy.container.execution import is_current
+from heronpy.container.host_process import HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.requests import Request, answer_request, pending_requests
@@ -29,14 +30,6 @@ log = logging.getLogger(__name__)
 
 #: longest wait for a scheduler that can be woken, and for one that cannot
 LONG, SHORT = 60.0, 0.25
-
-
-class HostNode(msgspec.Struct, frozen=True):
-    """Value of the ephemeral node /NAME/scheduler."""
-
-    pid: int
-    host: str
-    links: dict[str, str] = {}
 
 
 class SchedulerHost:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
 import shutil
-import signal
 import threading
 import time
 from pathlib import Path
 
-import msgspec
-
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import launch_file, work_folder
+from heronpy.container.host_process import HostProcess
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.requests import Request, send_request
@@ -23,8 +19,6 @@ from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.tree import Tree
-
-log = logging.getLogger(__name__)
 
 #: what the scheduler's process needs on top of the time that the others get
 HOST_SECONDS = 5.0
@@ -44,11 +38,15 @@ def kill_topology(
     file, tree = launch_file(config, name), Tree(name)
     if not state.exists(tree.root) and not file.exists():
         return False
-    if state.exists(tree.scheduler):
-        request = Request(kind="kill", keep_logs=keep_logs)
-        if send_request(state, name, request, timeout=timeout + HOST_SECONDS) and _vanished(state, tree.root):
-            return True
-        _end_host(state, name)
+    with HostProcess(state, name) as host:
+        if host.present:
+            request = Request(kind="kill", keep_logs=keep_logs)
+            done = send_request(state, name, request, timeout=timeout + HOST_SECONDS)
+            if done and _vanished(state, tree.root):
+                host.wait()
+                return True
+            host.kill()
+            _vanished(state, tree.scheduler)
     launch = TopologyLaunch.read(file) if file.exists() else None
     if launch is not None:
         _kill_containers(config, state, launch, str(file))
@@ -95,21 +93,6 @@ def _plan(state: StateManager, name: str) -> PackingPlan:
         return PackingPlan.from_json(state.get(Tree(name).packing_plan).value)
     except NodeMissing:
         return PackingPlan(name, "", (), 1)
-
-
-def _end_host(state: StateManager, name: str) -> None:
-    """Kill a scheduler's process that does not answer, so that it starts nothing while we clean up."""
-    node = Tree(name).scheduler
-    try:
-        pid = int(msgspec.json.decode(state.get(node).value)["pid"])
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (NodeMissing, FileNotFoundError, ProcessLookupError):
-        return
-    if b"heronpy.container.scheduler_host" in command:
-        log.warning("the scheduler's process %d does not answer, killed", pid)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        _vanished(state, node)
 
 
 def _vanished(state: StateManager, path: str) -> bool:
