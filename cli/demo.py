@@ -7,7 +7,7 @@ import importlib.util
 import click
 
 from heronpy.cli.foreground import run_in_foreground
-from heronpy.cli.options import takes_duration, takes_settings
+from heronpy.cli.options import shortcut, takes_duration, takes_settings
 from heronpy.kernel.config import Config
 
 NAME = "demo"
@@ -15,6 +15,7 @@ NAME = "demo"
 
 @click.command("demo")
 @takes_duration
+@shortcut("--timeout", "DURATION", "How long to wait until it runs, e.g. 30s.")
 @takes_settings
 def command(config: Config, seconds: float | None) -> None:
     """Run a word count, 2 spouts and 2 bolts in 2 containers, with a live table; Ctrl-C stops it."""

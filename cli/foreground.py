@@ -10,11 +10,10 @@ from types import FrameType
 import click
 
 from heronpy.cli.live import watch
-from heronpy.cli.starting import start
+from heronpy.cli.starting import start, take_down
 from heronpy.cli.submission import prepare
 from heronpy.cli.topologies import log_folder, open_state
 from heronpy.cli.watched import Watched
-from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin import Registry, StateManager
 
@@ -43,14 +42,9 @@ def run_in_foreground(
 
 
 def _stop(config: Config, state: StateManager, started: list[str]) -> None:
-    patience = config.number("kill.timeout")
     for name in started:
         click.echo(f"stopping {name} (Ctrl-C again: at once)", err=True)
-        try:
-            kill_topology(config, state, name, patience)
-        except KeyboardInterrupt:
-            patience = 0.0
-            kill_topology(config, state, name, patience)
+        take_down(config, state, name)
         click.echo(f"{name} is stopped, nothing is left", err=True)
 
 

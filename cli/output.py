@@ -38,6 +38,11 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def plural(number: int, noun: str) -> str:
+    """1 container, 2 containers."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def elapsed(seconds: float) -> str:
     """7512 → "2h05m"."""
     whole = max(0, int(seconds))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from heronpy.cli.options import takes_name, takes_output, takes_settings
-from heronpy.cli.output import echo_json, table
+from heronpy.cli.output import echo_json, plural, table
 from heronpy.cli.plan_view import plan_json, plan_rows
 from heronpy.cli.topologies import open_state, require
 from heronpy.kernel.config import Config
@@ -28,13 +28,16 @@ def command(config: Config, name: str, output: str) -> None:
     show_plan(packing, logical, output)
 
 
+def size_of(packing: PackingPlan) -> str:
+    return f"{plural(len(packing.instances()), 'instance')} in {plural(len(packing.containers), 'container')}"
+
+
 def show_plan(packing: PackingPlan, logical: LogicalPlan, output: str) -> None:
     """Print a plan; also what `submit --dry-run` does."""
     if output == "json":
         echo_json(plan_json(packing, logical))
         return
-    counts = f"{len(packing.instances())} instances in {len(packing.containers)} containers"
-    click.echo(f"{packing.topology}: {counts} ({packing.algorithm})")
+    click.echo(f"{packing.topology}: {size_of(packing)} ({packing.algorithm})")
     rows: list[tuple[str, ...]] = []
     for container in plan_rows(packing, logical):
         rows.append((str(container.id), "", "", *container.resources))

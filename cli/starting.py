@@ -34,11 +34,19 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
         raise
     except KeyboardInterrupt:
         progress.say(f"stopping {name}")
-        kill_topology(config, state, name, config.number("kill.timeout"))
+        take_down(config, state, name)
         raise
     finally:
         progress.clear()
     return launch
+
+
+def take_down(config: Config, state: StateManager, name: str) -> None:
+    """End a topology; a Ctrl-C meanwhile ends it at once."""
+    try:
+        kill_topology(config, state, name, config.number("kill.timeout"))
+    except KeyboardInterrupt:
+        kill_topology(config, state, name, 0.0)
 
 
 def _show_failure(config: Config, name: str, instance: InstanceStatus) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from heronpy.cli.output import count, elapsed
+from heronpy.cli.output import count, elapsed, plural
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 
 COMPONENT_HEADERS = ("component", "kind", "instances", "in/s", "out/s", "latency", "queue", "errors", "state")
@@ -48,9 +48,9 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
 
 
 def component_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
-    """One row per component, in the plan's order."""
+    """One row per component, spouts first."""
     groups: dict[str, list[InstanceStatus]] = {}
-    for instance in status.instances:
+    for instance in sorted(status.instances, key=lambda one: one.kind != "spout"):
         groups.setdefault(instance.component, []).append(instance)
     return [_component_row(name, members) for name, members in groups.items()]
 
@@ -156,7 +156,7 @@ def _container_notes(container: ContainerStatus, now: float) -> list[str]:
 def _instance_notes(instance: InstanceStatus) -> list[str]:
     lines = []
     if instance.error:
-        restarts = f" (restarted {instance.restarts} times)" if instance.restarts else ""
+        restarts = f" (restarted {plural(instance.restarts, 'time')})" if instance.restarts else ""
         lines.append(f"{instance.label}: {instance.error}{restarts}")
     if instance.busy:
         lines.append(f"{instance.label} in {instance.busy}")

@@ -6,7 +6,7 @@ import click
 
 from heronpy.cli.options import shortcut, takes_output, takes_settings
 from heronpy.cli.output import echo_json
-from heronpy.cli.plan import show_plan
+from heronpy.cli.plan import show_plan, size_of
 from heronpy.cli.starting import start
 from heronpy.cli.submission import Prepared, prepare
 from heronpy.cli.topologies import log_folder, open_state
@@ -55,11 +55,10 @@ def _show_plans(prepared: list[Prepared], output: str) -> None:
 
 def _show_started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool, output: str) -> None:
     name, logs = one.logical.name, log_folder(config, one.logical.name)
-    size = f"{len(one.packing.instances())} instances in {len(one.packing.containers)} containers"
     if output == "json":
         state = "RUNNING" if wait else "STARTING"
         echo_json({"name": name, "state": state, "execution": launch.execution, "logs": str(logs)})
         return
-    click.echo(f"{name} {'runs' if wait else 'was submitted'}: {size}")
+    click.echo(f"{name} {'runs' if wait else 'was submitted'}: {size_of(one.packing)}")
     click.echo(f"logs  {logs}")
     click.echo(f"next  heronpy top {name} | heronpy status {name} | heronpy kill {name}")
