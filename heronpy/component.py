@@ -33,7 +33,7 @@ class BaseComponent:
 
 def make_component(cls: type[Any], delegate: Any) -> Any:
     """Construct a user's class. Its `__init__` may take the delegate or nothing, and need not call ours."""
-    component = object.__new__(cls)
+    component = cast("Any", cls).__new__(cls)
     component.delegate = delegate
     component.logger = delegate.logger
     if _takes_delegate(cls):

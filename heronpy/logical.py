@@ -10,7 +10,7 @@ import msgspec
 from heronpy.config_values import split_config
 from heronpy.constants import TOPOLOGY_COMPONENT_PARALLELISM, TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
 from heronpy.errors import DefinitionError
-from heronpy.kernel.errors import TopologyError, did_you_mean
+from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Source, Stream
 from heronpy.kernel.plans.logical import DEFAULT_KEY_GROUPS, GroupingKind, Reliability
 from heronpy.spec import HeronComponentSpec
@@ -107,12 +107,12 @@ def _reliability(mode: object) -> Reliability:
             str(mode), [*_RELIABILITY.values(), "ATMOST_ONCE", "ATLEAST_ONCE", "EFFECTIVELY_ONCE"]
         )
         msg = f"{TOPOLOGY_RELIABILITY_MODE} is {mode!r}{hint}"
-        raise TopologyError(msg)
+        raise DefinitionError(msg)
     return _RELIABILITY[word]
 
 
 def _key_groups(value: object) -> int:
     if type(value) is not int or value < 1:
         msg = f"{TOPOLOGY_KEY_GROUPS} must be an integer of at least 1, got {value!r}"
-        raise TopologyError(msg)
+        raise DefinitionError(msg)
     return value
