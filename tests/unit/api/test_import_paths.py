@@ -111,6 +111,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_importing_the_kernel_imports_nothing_else_of_ours() -> None:
-    program = "import sys, heronpy.kernel; print(*sorted(name for name in sys.modules if name.startswith('heronpy')))"
+    program = "import sys, heronpy.kernel; print(*sorted(n for n in sys.modules if n.startswith('heronpy')))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["heronpy", "heronpy.kernel"]
