@@ -2,54 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat, MetricsReport
+from heronpy.kernel.master.meter import Meter
+from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 
 #: a container that has said nothing for this long is missing
 SILENCE = 5.0
-
-
-class Meter:
-    """The last two reports of one process, for rates."""
-
-    def __init__(self) -> None:
-        self._before: dict[str, float] = {}
-        self._now: dict[str, float] = {}
-        self._elapsed = 1.0
-        self._at = 0.0
-        self._incarnation = 0
-        self.custom: dict[str, float] = {}
-
-    def on_report(self, report: MetricsReport, at: float) -> None:
-        values: dict[str, float] = {}
-        for sample in report.samples:
-            if sample.name == "custom":
-                self.custom[sample.labels["metric"]] = sample.value
-            else:
-                values[sample.name] = values.get(sample.name, 0.0) + sample.value
-        replaced = report.incarnation != self._incarnation
-        self._before = {} if replaced else self._now
-        self._elapsed = max(at - self._at, 0.001) if self._at and not replaced else 1.0
-        self._now, self._at, self._incarnation = values, at, report.incarnation
-
-    def total(self, name: str) -> float:
-        return self._now.get(name, 0.0)
-
-    def delta(self, name: str) -> float:
-        return max(0.0, self._now.get(name, 0.0) - self._before.get(name, 0.0))
-
-    def rate(self, name: str) -> float:
-        return self.delta(name) / self._elapsed
-
-    def ratio(self, numerator: str, denominator: str) -> float:
-        """Of what was added between the last two reports."""
-        below = self.delta(denominator)
-        return self.delta(numerator) / below if below else 0.0
+#: states of an instance that is as it should be
+UP = ("running", "paused")
+#: a reason is one line that somebody reads; it names this many at most
+NAMED = 5
 
 
 class Board:
@@ -66,6 +33,8 @@ class Board:
         self._incarnations: dict[int, int] = {}
         self._beats: dict[int, InstanceBeat] = {}
         self._since: dict[int, float] = {}
+        #: tasks whose last beat did not say that they run
+        self._awaited = {task.id for task in plan.tasks}
         self._meters: dict[int, Meter] = {}
         self._forwarders: dict[int, Meter] = {}
         #: restarts per task, as the executors publish them
@@ -82,6 +51,13 @@ class Board:
             if known is None or known.state != instance.state or known.incarnation != instance.incarnation:
                 self._since[instance.task] = now
             self._beats[instance.task] = instance
+            if instance.state in UP:
+                self._awaited.discard(instance.task)
+            else:
+                self._awaited.add(instance.task)
+        # Noted here, not when somebody asks: a topology that ran unseen and broke is degraded, not starting.
+        if not self._awaited and not self._running_since:
+            self._running_since = now
 
     def on_metrics(self, metrics: ContainerMetrics, at: float) -> None:
         for report in metrics.reports:
@@ -92,11 +68,9 @@ class Board:
 
     def status(self, now: float, live: str) -> TopologyStatus:
         containers = tuple(self._container(container, now) for container in self._plan.containers())
-        missing = {container.id for container in containers if container.state == "missing"}
-        instances = tuple(self._instance(task.id, missing) for task in self._plan.tasks)
-        reason = "; ".join([*_missing_containers(containers, now), *_not_running(instances)])
-        if not reason and not self._running_since:
-            self._running_since = now
+        missing = {container.id: container.since for container in containers if container.state == "missing"}
+        instances = tuple(self._instance(task, missing) for task in self._plan.tasks)
+        reason = _one_line([*_missing_containers(containers, now), *_not_running(instances)])
         return msgspec.structs.replace(
             self._header,
             state=self._state(reason, live),
@@ -126,10 +100,9 @@ class Board:
             rejected=int(meter.total("rejected")),
         )
 
-    def _instance(self, task_id: int, missing: set[int]) -> InstanceStatus:
-        task = self._plan.task(task_id)
-        beat = self._beats.get(task_id, InstanceBeat(task=task_id, state="missing"))
-        meter = self._meters.get(task_id, Meter())
+    def _instance(self, task: Task, missing: Mapping[int, float]) -> InstanceStatus:
+        beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
+        meter = self._meters.get(task.id, Meter())
         return InstanceStatus(
             task=task.id,
             component=task.component,
@@ -137,7 +110,7 @@ class Board:
             container=task.container,
             kind=self._plan.logical.component(task.component).kind,
             state="missing" if task.container in missing else beat.state,
-            since=self._since.get(task_id, self._started),
+            since=missing.get(task.container, self._since.get(task.id, self._started)),
             pid=beat.pid,
             incarnation=beat.incarnation,
             restarts=self.restarts.get(task.label, 0),
@@ -168,9 +141,15 @@ def _missing_containers(containers: Iterable[ContainerStatus], now: float) -> li
 
 
 def _not_running(instances: Iterable[InstanceStatus]) -> list[str]:
+    """Those that say why come first: they are likely the cause."""
+    down = [instance for instance in instances if instance.state not in UP]
     return [
         f"{instance.label} in container {instance.container} is {instance.state}"
         + (f": {instance.error}" if instance.error else "")
-        for instance in instances
-        if instance.state not in ("running", "paused")
+        for instance in sorted(down, key=lambda instance: not instance.error)
     ]
+
+
+def _one_line(reasons: list[str]) -> str:
+    more = [f"and {len(reasons) - NAMED} more"] if len(reasons) > NAMED else []
+    return "; ".join([*reasons[:NAMED], *more])
