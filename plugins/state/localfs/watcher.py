@@ -88,10 +88,9 @@ class Watcher:
     def add(self, segments: Segments, callback: Callable[[], None]) -> NodeWatch:
         watch = NodeWatch(self, segments, callback)
         with self._lock:
-            self._collect()
             self._watches.add(watch)
             self._resolve(watch)
-            # what happened while we looked is what the caller finds on its first reading
+            # what happened before or while we looked is what the caller finds on its first reading
             self._collect()
             watch.changed = False
         os.eventfd_write(self._wake.fileno(), 1)

@@ -42,10 +42,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_one_line_and_loses_nothing(small_disk: Path, open_state: Opener) -> None:
     state = open_state(small_disk)
     version = state.create("/t/plan", b"old")
-    for write in (
+    writes: list[Callable[[], int]] = [
         lambda: state.set("/t/plan", b"x" * 1024 * 1024),
         lambda: state.create("/t/other/deep", b"x" * 1024 * 1024),
-    ):
+    ]
+    for write in writes:
         with pytest.raises(StateError) as caught:
             write()
         message = str(caught.value)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from heronpy.kernel.config import load_config
-from heronpy.kernel.errors import StateError
+from heronpy.kernel.errors import NodeMissing, StateError
 from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -35,6 +35,19 @@ state.initialize(load_config(os.devnull, environ={}, flags={"home": sys.argv[1]}
 for _ in range(200):
     increment(state, "/count")
 state.close()
+"""
+
+OWN = """
+import os, sys, time
+from heronpy.kernel.config import load_config
+from heronpy.plugins.state.localfs.manager import LocalFsStateManager
+
+state = LocalFsStateManager()
+state.initialize(load_config(os.devnull, environ={}, flags={"home": sys.argv[1]}))
+state.create("/t/a/deep", b"", ephemeral=True)
+state.create("/t/b", b"", ephemeral=True)
+print("owned", flush=True)
+time.sleep(60)
 """
 
 
@@ -63,6 +76,18 @@ def test_fifty_lives_leave_no_descriptor_thread_or_file(open_state: Opener, tmp_
         "@tmp",
         "@version",
     ]
+
+
+def test_a_dead_owners_nodes_are_gone_at_the_first_look(state: StateManager, tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", OWN, str(tmp_path)], stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"owned\n"
+        assert state.children("/t") == ["a", "b"]
+        owner.kill()
+    with pytest.raises(NodeMissing):
+        state.get("/t/a/deep")
+    assert state.children("/") == []
+    assert list((tmp_path / "state/@sessions").iterdir()) == []
 
 
 def test_a_forked_child_does_not_keep_a_dead_owner_alive(open_state: Opener, tmp_path: Path) -> None:
@@ -124,39 +149,6 @@ def test_a_closed_client_says_so(state: StateManager) -> None:
     ):
         with pytest.raises(StateError, match="is closed"):
             call()
-
-
-def test_a_callback_may_use_and_close_its_state_manager(open_state: Opener, tmp_path: Path) -> None:
-    state, other = open_state(tmp_path), open_state(tmp_path)
-    seen: list[bytes] = []
-    done = Told()
-
-    def look_and_leave() -> None:
-        seen.append(state.get("/t").value)
-        state.watch("/u", done)
-        state.close()
-        done()
-
-    state.watch("/t", look_and_leave)
-    other.create("/t", b"x")
-    assert done.within(SOON)
-    assert seen == [b"x"]
-    ended = [thread for thread in threading.enumerate() if thread.name == "localfs-watch"]
-    for thread in ended:
-        thread.join(SOON)
-        assert not thread.is_alive()
-
-
-def test_a_callback_that_fails_is_logged_and_the_others_go_on(
-    state: StateManager, caplog: pytest.LogCaptureFixture
-) -> None:
-    told = Told()
-    state.watch("/t", lambda: 1 // 0)  # type: ignore[arg-type, return-value]
-    state.create("/t", b"")
-    state.watch("/t", told)
-    state.set("/t", b"")
-    assert told.within(SOON)
-    assert "the callback of a watch on /t failed" in caplog.messages
 
 
 def test_it_is_found_by_its_name() -> None:
