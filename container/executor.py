@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from heronpy.container.child import Start, configure_logging
 from heronpy.container.execution import is_current
@@ -23,7 +24,7 @@ from heronpy.container.scheduler_keeper import SchedulerKeeper
 from heronpy.container.supervisor import Clock, Supervisor, Wanted
 from heronpy.container.wanted import wanted_children
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing, PeerLost, StateError, VersionConflict
+from heronpy.kernel.errors import HeronError, NodeMissing, PeerLost, StateError, VersionConflict
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.tree import Tree
@@ -36,7 +37,7 @@ FENCED = 75
 
 #: how often the state tree hears of us at most, and how long we wait when it refuses
 PUBLISH_INTERVAL = 0.1
-PUBLISH_RETRY = 1.0
+STATE_RETRY = 1.0
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -49,8 +50,7 @@ class Executor:
         launch_file: str,
         container: int,
         state: StateManager,
-        *,
-        zygote: Sequence[str] = ZYGOTE,
+        nursery: Nursery,
         child: Sequence[str] = CHILD,
     ) -> None:
         self._launch_file = launch_file
@@ -61,7 +61,7 @@ class Executor:
         self._config = Config.from_plain(self._launch.config)
         self._child_command = child
         self._wakeup = Wakeup()
-        self._nursery = Nursery(launch_file, zygote)
+        self._nursery = nursery
         self._record = ExecutorRecord(state, self._launch.topology, container)
         self._supervisor = Supervisor(
             container,
@@ -76,7 +76,9 @@ class Executor:
         self._early: dict[int, int] = {}
         self._publish_at = 0.0
         self._stopping = False
-        self._plan_changed = True
+        #: when to read the plan; None while it has not changed
+        self._read_plan_at: float | None = 0.0
+        self._touched = False
         self._exit_code = 0
 
     def run(self) -> int:
@@ -98,18 +100,21 @@ class Executor:
         # a handler of any kind makes the signal write its wake-up byte
         signal.signal(signal.SIGCHLD, lambda *_: None)
         self._launch.logs.mkdir(parents=True, exist_ok=True)
-        self._launch.container_sockets(self._container).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (Path(self._launch.sockets), self._launch.container_sockets(self._container)):
+            folder.mkdir(mode=0o700, exist_ok=True)
         self._state.watch(self._tree.packing_plan, self._on_plan_watch)
         if self._keeper is not None:
             self._keeper.watch(self._wakeup.wake)
-        self._nursery.open()
+        self._state.watch(self._record.path, self._on_record_watch)
 
     def _turn(self) -> None:
         clock = _clock()
-        if self._plan_changed and not self._stopping:
-            self._plan_changed = False
+        if self._read_plan_at is not None and self._read_plan_at <= clock.now and not self._stopping:
             self._read_plan(clock)
         self._supervisor.tick(clock)
+        silent_after = self._nursery.silent_after()
+        if silent_after is not None and silent_after <= clock.now:
+            self._nursery.kill()
         if self._keeper is not None and not self._stopping:
             self._keeper.tick(clock.now)
         self._publish(clock)
@@ -118,7 +123,7 @@ class Executor:
         self._reap()
 
     def _wait(self, now: float) -> None:
-        deadlines = [self._supervisor.next_deadline()]
+        deadlines = [self._supervisor.next_deadline(), self._nursery.silent_after(), self._read_plan_at]
         if self._keeper is not None:
             deadlines.append(self._keeper.next_deadline())
         if self._publish_at:
@@ -133,27 +138,32 @@ class Executor:
         self._wakeup.drain()
 
     def _read_plan(self, clock: Clock) -> None:
+        self._read_plan_at = None
         try:
             packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
             topology = LogicalPlan.from_json(self._state.get(self._tree.definition).value)
+            start = self._config.text("container.start")
+            wanted = wanted_children(self._container, packing, topology, start)
         except NodeMissing:
             # between two steps of a submit or a kill: the watch tells when that has passed
             return
-        start = self._config.text("container.start")
-        wanted = wanted_children(self._container, packing, topology, start)
+        except HeronError as error:
+            log.error("cannot follow the plan: %s", error)
+            self._read_plan_at = clock.now + STATE_RETRY
+            return
         self._supervisor.want(wanted, clock, self._patience)
 
     def _start_child(self, wanted: Wanted, start: Start, lifeline: int) -> None:
-        if wanted.start == "zygote":
-            self._nursery.fork(start, lifeline)
-            return
-        incarnation = start.child.incarnation
         try:
+            if wanted.start == "zygote":
+                self._nursery.fork(start, lifeline)
+                return
             pid = spawn(self._launch_file, start, lifeline, self._child_command)
+            self._supervisor.on_started(start.child.incarnation, pid, _clock())
         except OSError as error:
-            self._supervisor.on_start_failed(incarnation, str(error), _clock())
-        else:
-            self._supervisor.on_started(incarnation, pid, _clock())
+            # a fresh process, be it the child or the zygote, could not be made; whoever runs is not concerned
+            for incarnation in {start.child.incarnation, *self._nursery.close()}:
+                self._supervisor.on_start_failed(incarnation, str(error), _clock())
 
     def _take_replies(self) -> None:
         clock = _clock()
@@ -187,19 +197,26 @@ class Executor:
             self._early.clear()
 
     def _publish(self, clock: Clock) -> None:
-        view = self._supervisor.view()
         if clock.now < self._publish_at:
             return
         self._publish_at = 0.0
         try:
-            if self._record.publish(view):
+            if self._touched:
+                self._touched = False
+                if not self._record.is_ours():
+                    self._fence()
+            if self._record.publish(self._supervisor.view()):
                 self._publish_at = clock.now + PUBLISH_INTERVAL
-        except (VersionConflict, NodeMissing) as error:
-            log.error("this executor was replaced or its topology is gone: %s", error)
-            self._stopping, self._exit_code = True, FENCED
+        except (VersionConflict, NodeMissing):
+            self._fence()
         except StateError as error:
             log.warning("could not publish: %s", error)
-            self._publish_at = clock.now + PUBLISH_RETRY
+            self._publish_at = clock.now + STATE_RETRY
+
+    def _fence(self) -> None:
+        if self._exit_code != FENCED:
+            log.error("another executor has this container, or the topology is gone: ending")
+        self._stopping, self._exit_code = True, FENCED
 
     def _shutdown(self) -> None:
         self._nursery.close()
@@ -222,7 +239,11 @@ class Executor:
         self._stopping = True
 
     def _on_plan_watch(self) -> None:
-        self._plan_changed = True
+        self._read_plan_at = 0.0
+        self._wakeup.wake()
+
+    def _on_record_watch(self) -> None:
+        self._touched = True
         self._wakeup.wake()
 
 
@@ -232,7 +253,10 @@ def _clock() -> Clock:
 
 def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[str] = CHILD) -> int:
     """`python -m heronpy.container.executor LAUNCH_FILE CONTAINER_ID`."""
-    launch_file, container = argv
+    launch_file, container = os.path.abspath(argv[0]), int(argv[1])
+    nursery = Nursery(launch_file, zygote)
+    # it imports while we do the same
+    nursery.open()
     launch = TopologyLaunch.read(launch_file)
     configure_logging(launch)
     config = Config.from_plain(launch.config)
@@ -242,8 +266,7 @@ def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[st
         if not is_current(state, launch):
             log.error("topology %s is not in the state tree", launch.topology)
             return FENCED
-        executor = Executor(os.path.abspath(launch_file), int(container), state, zygote=zygote, child=child)
-        return executor.run()
+        return Executor(launch_file, container, state, nursery, child).run()
     finally:
         state.close()
 

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -19,6 +20,9 @@ from heronpy.kernel.errors import PeerLost
 
 ZYGOTE = (sys.executable, "-P", "-m", "heronpy.container.zygote")
 CHILD = (sys.executable, "-P", "-m", "heronpy.container.child")
+
+#: a zygote that does not answer for so long hangs; it may still be importing
+SILENCE_SECONDS = 30.0
 
 #: requests on their way to the zygote; more would fill the socket in one direction or the other
 OUTSTANDING = 32
@@ -50,8 +54,8 @@ class Nursery:
         self._command = command
         self._socket: socket.socket | None = None
         self._queue: collections.deque[tuple[Start, int]] = collections.deque()
-        #: incarnations that the zygote was asked for and has not answered
-        self._asked: set[int] = set()
+        #: incarnations that the zygote was asked for and has not answered, and when
+        self._asked: dict[int, float] = {}
         self.pid = 0
 
     def fileno(self) -> int:
@@ -89,7 +93,7 @@ class Nursery:
                 msg = f"zygote {self.pid} is gone"
                 raise PeerLost(msg)
             reply = msgspec.json.decode(data, type=Forked)
-            self._asked.discard(reply.incarnation)
+            self._asked.pop(reply.incarnation, None)
             replies.append(reply)
         self._send()
         return replies
@@ -97,6 +101,15 @@ class Nursery:
     def waiting(self) -> bool:
         """True while some start is not answered."""
         return bool(self._queue or self._asked)
+
+    def silent_after(self) -> float | None:
+        """When to lose patience with the zygote, unless it answers before."""
+        return min(self._asked.values()) + SILENCE_SECONDS if self._asked else None
+
+    def kill(self) -> None:
+        """End a zygote that hangs; replies() tells when it is gone."""
+        log.warning("zygote %d does not answer, killed", self.pid)
+        os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> list[int]:
         """Let go of the zygote, which then ends; returns the incarnations it was asked for in vain."""
@@ -124,4 +137,4 @@ class Nursery:
                 return
             self._queue.popleft()
             os.close(lifeline)
-            self._asked.add(start.child.incarnation)
+            self._asked[start.child.incarnation] = time.monotonic()

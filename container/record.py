@@ -30,7 +30,7 @@ class ExecutorRecord:
 
     def __init__(self, state: StateManager, topology: str, container: int) -> None:
         self._state = state
-        self._path = Tree(topology).executor(container)
+        self.path = Tree(topology).executor(container)
         self.incarnation, self._version = self._take_over()
         self._written: dict[str, ChildView] | None = None
 
@@ -42,25 +42,30 @@ class ExecutorRecord:
         self._written = children
         return True
 
+    def is_ours(self) -> bool:
+        """False when another executor took our place, or the topology is gone."""
+        try:
+            return self._state.get(self.path).version == self._version
+        except NodeMissing:
+            return False
+
     def retire(self) -> None:
         """Say that we ended. The node stays because the next executor needs the incarnation."""
         self._write(ExecutorNode(self.incarnation, 0))
 
     def _write(self, node: ExecutorNode) -> None:
-        self._version = self._state.set(self._path, msgspec.json.encode(node), version=self._version)
+        self._version = self._state.set(self.path, msgspec.json.encode(node), version=self._version)
 
     def _take_over(self) -> tuple[int, int]:
         while True:
             try:
-                node = self._state.get(self._path)
+                node = self._state.get(self.path)
                 past = msgspec.json.decode(node.value, type=ExecutorNode).incarnation
                 ours = msgspec.json.encode(ExecutorNode(past + 1, os.getpid()))
-                return past + 1, self._state.set(self._path, ours, version=node.version)
+                return past + 1, self._state.set(self.path, ours, version=node.version)
             except NodeMissing:
                 try:
-                    return 1, self._state.create(
-                        self._path, msgspec.json.encode(ExecutorNode(1, os.getpid()))
-                    )
+                    return 1, self._state.create(self.path, msgspec.json.encode(ExecutorNode(1, os.getpid())))
                 except NodeExists:
                     continue
             except VersionConflict:

@@ -26,10 +26,9 @@ def wanted_children(container: int, packing: PackingPlan, topology: LogicalPlan,
     methods = {
         each.name: _start_method(each.config.get(START_KEY, start), each.name) for each in topology.components
     }
-    wanted += [
-        Wanted("instance", f"{each.component}[{each.index}]", each.task, methods[each.component])
-        for each in placed
-    ]
+    for each in placed:
+        label = f"{each.component}[{each.index}]"
+        wanted.append(Wanted("instance", label, each.task, methods.get(each.component, "zygote")))
     return wanted
 
 

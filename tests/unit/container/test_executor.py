@@ -28,7 +28,7 @@ from heronpy.kernel.tree import Execution, Tree
 from heronpy.testing.waiting import eventually
 
 TOY_ROLES = '''
-import os, select, signal, sys, time
+import os, select, signal, subprocess
 from pathlib import Path
 
 
@@ -41,6 +41,9 @@ def run(launch, child):
     if (folder / f"{child.name}.crash").exists():
         raise RuntimeError("told to crash")
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    if (folder / f"{child.name}.helper").exists():
+        helper = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        (folder / f"{child.name}.helper").write_text(str(helper.pid))
     select.select([child.lifeline], [], [])
     return 7
 '''
@@ -88,6 +91,10 @@ class Topology:
         except NodeMissing:
             return {}
         return {name: child.pid for name, child in children.items() if child.state == "running"}
+
+    def settle(self) -> None:
+        """Wait until four children run and have said so themselves."""
+        eventually(lambda: len(self.running()) == 4 and len(self.started()) >= 4)
 
     @contextlib.contextmanager
     def executor(self, container: int) -> Iterator[subprocess.Popen[bytes]]:
@@ -149,7 +156,7 @@ def executor(topology: Topology) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_children_start_and_are_told_of(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
 
     started = {name: (pid, incarnation) for name, pid, incarnation in topology.started()}
     node = topology.node()
@@ -167,7 +174,7 @@ def test_children_start_and_are_told_of(topology: Topology, executor: subprocess
 def test_a_killed_child_is_started_again_and_others_are_not(
     topology: Topology, executor: subprocess.Popen[bytes]
 ) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     before = topology.running()
 
     os.kill(before["words[1]"], signal.SIGKILL)
@@ -184,7 +191,7 @@ def test_a_killed_child_is_started_again_and_others_are_not(
 def test_a_child_that_crashes_at_once_backs_off_and_its_log_says_why(
     topology: Topology, executor: subprocess.Popen[bytes]
 ) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     (topology.work / "words[0].crash").touch()
     os.kill(topology.running()["words[0]"], signal.SIGKILL)
 
@@ -200,7 +207,7 @@ def test_a_child_that_crashes_at_once_backs_off_and_its_log_says_why(
 def test_sigterm_ends_everybody_and_clears_the_sockets(
     topology: Topology, executor: subprocess.Popen[bytes]
 ) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     pids = [pid for _, pid, _ in topology.started()]
     sockets = TopologyLaunch.read(topology.launch_file).container_sockets(1)
     assert sockets.stat().st_mode & 0o777 == 0o700
@@ -216,7 +223,7 @@ def test_sigterm_ends_everybody_and_clears_the_sockets(
 def test_the_death_of_the_zygote_is_noticed_by_nobody(
     topology: Topology, executor: subprocess.Popen[bytes]
 ) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     before = topology.running()
     (zygote,) = children_of(executor.pid) - set(before.values())
 
@@ -229,10 +236,39 @@ def test_the_death_of_the_zygote_is_noticed_by_nobody(
     assert {name for name, pid in topology.running().items() if pid != before[name]} == {"words[0]"}
 
 
+def test_a_start_that_a_dead_zygote_took_along_is_made_again_once(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    topology.settle()
+    before = topology.running()
+    (zygote,) = children_of(executor.pid) - set(before.values())
+    os.kill(zygote, signal.SIGSTOP)
+    os.kill(before["words[0]"], signal.SIGKILL)
+    eventually(lambda: topology.node().children["words[0]"].state == "waiting")
+
+    os.kill(zygote, signal.SIGKILL)
+    eventually(lambda: "words[0]" in topology.running())
+
+    pids = [pid for name, pid, _ in topology.started() if name == "words[0]" and alive(pid)]
+    assert pids == [topology.running()["words[0]"]]
+
+
+def test_what_a_child_left_behind_ends_with_the_container(topology: Topology) -> None:
+    helper = topology.work / "words[0].helper"
+    helper.touch()
+    topology.publish(one_container("words", words=1))
+    with topology.executor(1) as running:
+        eventually(helper.read_text)
+        assert alive(int(helper.read_text()))
+        running.terminate()
+        assert running.wait(10) == 0
+    assert not alive(int(helper.read_text()))
+
+
 def test_children_end_when_their_executor_is_killed(
     topology: Topology, executor: subprocess.Popen[bytes]
 ) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     executor.kill()
     executor.wait()
     eventually(lambda: not any(alive(pid) for _, pid, _ in topology.started()))
@@ -241,7 +277,7 @@ def test_children_end_when_their_executor_is_killed(
 def test_a_new_plan_starts_and_ends_only_what_differs(
     topology: Topology, executor: subprocess.Popen[bytes]
 ) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     before = topology.running()
 
     topology.publish(one_container("words", words=1, zebra=2))
@@ -256,15 +292,15 @@ def test_a_new_plan_starts_and_ends_only_what_differs(
 
 
 def test_a_second_executor_fences_the_first(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     first = [pid for _, pid, _ in topology.started()]
 
     with topology.executor(1) as second:
-        eventually(lambda: len(topology.running()) == 4 and topology.node().pid == second.pid)
-        # the first hears of it when it has news
-        os.kill(first[0], signal.SIGKILL)
         assert executor.wait(20) == FENCED
+        eventually(lambda: len(topology.running()) == 4)
+        assert topology.node().pid == second.pid
         assert topology.node().incarnation == 2
+        assert TopologyLaunch.read(topology.launch_file).container_sockets(1).exists()
         assert not any(alive(pid) for pid in first)
 
 
@@ -279,7 +315,7 @@ def test_spawned_children_run_the_same_code(config: Config, state: StateManager)
 
 
 def test_an_idle_executor_uses_no_cpu(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
-    eventually(lambda: len(topology.running()) == 4)
+    topology.settle()
     time.sleep(0.3)
     before = cpu_ticks(executor.pid)
     time.sleep(1.0)
