@@ -1,0 +1,201 @@
+"""What the Topology Master makes of beats and metrics: states, reasons, and who they name."""
+
+from __future__ import annotations
+
+import time
+
+from heronpy.kernel.master.board import SILENCE, Board
+from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
+from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat, MetricsReport, Sample
+from heronpy.kernel.status import TopologyStatus
+
+START = 1000.0
+
+
+def words_plan(counters: int = 2) -> PhysicalPlan:
+    """line[0] and count[0] in container 1, every other count in container 2."""
+    logical = LogicalPlan(
+        "words",
+        (Component("line", "spout", "m.Line", 1), Component("count", "bolt", "m.Count", counters)),
+    )
+    counts = (Task(2 + index, "count", index, 2 if index else 1) for index in range(counters))
+    return PhysicalPlan("words", 1, logical, (Task(1, "line", 0, 1), *counts), (), {})
+
+
+def words_board(counters: int = 2) -> Board:
+    return Board(words_plan(counters), TopologyStatus(name="words", state="STARTING", epoch=1), START)
+
+
+def beat(task: int, state: str = "running", incarnation: int = 1, error: str = "") -> InstanceBeat:
+    return InstanceBeat(task=task, state=state, incarnation=incarnation, pid=100 + task, error=error)
+
+
+def container(number: int, *instances: InstanceBeat, incarnation: int = 1) -> ContainerBeat:
+    return ContainerBeat(
+        container=number, incarnation=incarnation, endpoint=f"tcp://host:{number}", instances=instances
+    )
+
+
+def running_board() -> Board:
+    board = words_board()
+    board.on_container(container(1, beat(1), beat(2)), START + 1)
+    board.on_container(container(2, beat(3)), START + 2)
+    return board
+
+
+def measured(board: Board, at: float, task: int = 1, incarnation: int = 1, **counters: float) -> None:
+    samples = [Sample(name=name, value=value, kind="counter") for name, value in counters.items()]
+    report = MetricsReport(task=task, incarnation=incarnation, samples=samples)
+    board.on_metrics(ContainerMetrics(container=1, reports=[report]), at)
+
+
+def test_a_topology_starts_until_everybody_has_said_that_they_run() -> None:
+    board = words_board()
+    status = board.status(START + 1, "RUNNING")
+    assert status.state == "STARTING"
+    assert status.reason == (
+        "container 1 has been missing for 1 s; container 2 has been missing for 1 s;"
+        " line[0] in container 1 is missing; count[0] in container 1 is missing;"
+        " count[1] in container 2 is missing"
+    )
+    board.on_container(container(1, beat(1), beat(2, "starting")), START + 1)
+    board.on_container(container(2, beat(3)), START + 1)
+    status = board.status(START + 1, "RUNNING")
+    assert (status.state, status.reason) == ("STARTING", "count[0] in container 1 is starting")
+    assert status.running_since == 0.0
+
+    board.on_container(container(1, beat(1), beat(2)), START + 2)
+    status = board.status(START + 3, "RUNNING")
+    assert (status.state, status.reason, status.running_since) == ("RUNNING", "", START + 2)
+    assert [instance.state for instance in status.instances] == ["running"] * 3
+    assert [one.endpoint for one in status.containers] == ["tcp://host:1", "tcp://host:2"]
+
+
+def test_a_paused_topology_is_paused_once_it_is_whole() -> None:
+    board = words_board()
+    board.on_container(container(1, beat(1, "paused"), beat(2)), START)
+    assert board.status(START, "PAUSED").state == "STARTING"
+    board.on_container(container(2, beat(3)), START)
+    assert board.status(START, "PAUSED").state == "PAUSED"
+
+
+def test_a_container_that_falls_silent_is_missing_with_all_that_runs_in_it() -> None:
+    board = running_board()
+    board.on_container(container(1, beat(1), beat(2)), START + 2 + SILENCE)
+    still = board.status(START + 1.9 + SILENCE, "RUNNING")
+    assert still.state == "RUNNING"
+
+    status = board.status(START + 2 + SILENCE, "RUNNING")
+    assert status.state == "DEGRADED"
+    assert status.reason == ("container 2 has been missing for 5 s; count[1] in container 2 is missing")
+    assert [(one.id, one.state) for one in status.containers] == [(1, "running"), (2, "missing")]
+    assert [(one.label, one.state) for one in status.instances] == [
+        ("line[0]", "running"),
+        ("count[0]", "running"),
+        ("count[1]", "missing"),
+    ]
+    assert status.instances[2].since == START + 2
+
+    board.on_container(container(2, beat(3), incarnation=2), START + 8)
+    status = board.status(START + 8, "RUNNING")
+    assert (status.state, status.running_since) == ("RUNNING", START + 2)
+
+
+def test_a_topology_that_ran_while_nobody_asked_and_broke_is_degraded() -> None:
+    board = running_board()
+    board.on_container(container(2, beat(3, "failed", error="bolts.py:7: KeyError: 'x'")), START + 3)
+    status = board.status(START + 3, "RUNNING")
+    assert status.state == "DEGRADED"
+    assert status.reason == "count[1] in container 2 is failed: bolts.py:7: KeyError: 'x'"
+    assert status.instances[2].error == "bolts.py:7: KeyError: 'x'"
+
+
+def test_a_reason_stays_one_line_and_those_that_say_why_come_first() -> None:
+    board = words_board(counters=8)
+    counts = [beat(task, "starting") for task in range(3, 10)]
+    counts[5] = beat(8, "failed", error="no module named 'torch'")
+    board.on_container(container(1, beat(1), beat(2)), START)
+    board.on_container(container(2, *counts), START)
+    assert board.status(START, "RUNNING").reason == (
+        "count[6] in container 2 is failed: no module named 'torch';"
+        " count[1] in container 2 is starting; count[2] in container 2 is starting;"
+        " count[3] in container 2 is starting; count[4] in container 2 is starting; and 2 more"
+    )
+
+
+def test_a_stream_manager_that_was_replaced_is_not_heard_any_more() -> None:
+    board = running_board()
+    board.on_container(container(2, beat(3, incarnation=2), incarnation=2), START + 3)
+    board.on_container(container(2, beat(3, "failed"), incarnation=1), START + 4)
+    status = board.status(START + 4, "RUNNING")
+    assert (status.state, status.instances[2].incarnation) == ("RUNNING", 2)
+
+
+def test_since_moves_with_the_state_and_with_the_incarnation_only() -> None:
+    board = running_board()
+    since = [board.status(START + 3, "RUNNING").instances[0].since]
+    for at, told in (
+        (4, beat(1)),
+        (5, beat(1, "paused")),
+        (6, beat(1, "paused")),
+        (7, beat(1, "paused", incarnation=2)),
+    ):
+        board.on_container(container(1, told), START + at)
+        since.append(board.status(START + at, "RUNNING").instances[0].since)
+    assert since == [START + 1, START + 1, START + 5, START + 5, START + 7]
+
+
+def test_rates_come_from_successive_reports() -> None:
+    board = running_board()
+    measured(board, START, emitted=100, busy_seconds=1.0, calls=10, waiting_seconds=0.0, queued=3)
+    measured(board, START + 2, emitted=300, busy_seconds=2.0, calls=30, waiting_seconds=0.5, queued=4)
+    line = board.status(START + 2, "RUNNING").instances[0]
+    assert (line.emitted, line.emit_rate, line.latency_ms, line.waiting, line.queue) == (
+        300,
+        100.0,
+        50.0,
+        0.25,
+        4,
+    )
+
+    measured(board, START + 3, incarnation=2, emitted=7)
+    line = board.status(START + 3, "RUNNING").instances[0]
+    assert (line.emitted, line.emit_rate, line.latency_ms, line.queue) == (7, 0.0, 0.0, 0)
+
+
+def test_a_status_that_was_given_does_not_change_with_the_next_report() -> None:
+    board = running_board()
+
+    def hits(value: float) -> ContainerMetrics:
+        sample = Sample(name="custom", value=value, kind="gauge", labels={"metric": "hits"})
+        return ContainerMetrics(container=1, reports=[MetricsReport(task=2, incarnation=1, samples=[sample])])
+
+    board.on_metrics(hits(1.0), START)
+    earlier = board.status(START, "RUNNING")
+    board.on_metrics(hits(2.0), START + 1)
+    later = board.status(START + 1, "RUNNING")
+    assert [status.instances[1].custom for status in (earlier, later)] == [{"hits": 1.0}, {"hits": 2.0}]
+
+
+def test_numbers_of_a_stream_manager_belong_to_its_container() -> None:
+    board = running_board()
+    samples = [Sample(name=name, value=n, kind="counter") for name, n in (("frames", 9), ("dropped", 1))]
+    report = MetricsReport(source="stream-manager", incarnation=1, samples=samples)
+    board.on_metrics(ContainerMetrics(container=2, reports=[report]), START)
+    status = board.status(START, "RUNNING")
+    assert [(one.frames, one.dropped) for one in status.containers] == [(0, 0), (9, 1)]
+
+
+def test_restarts_are_those_that_the_executors_publish() -> None:
+    board = running_board()
+    board.restarts = {"count[1]": 4, "stream-manager": 2}
+    assert [one.restarts for one in board.status(START, "RUNNING").instances] == [0, 0, 4]
+
+
+def test_ten_thousand_tasks_are_no_reason_to_wait() -> None:
+    board = words_board(counters=10_000)
+    began = time.process_time()
+    board.on_container(container(1, beat(1), beat(2)), START)
+    board.on_container(container(2, *(beat(task) for task in range(3, 10_002))), START)
+    assert board.status(START, "RUNNING").state == "RUNNING"
+    assert time.process_time() - began < 2.0
