@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -51,10 +52,16 @@ time.sleep(60)
 """
 
 
+@pytest.mark.timeout(400)
 def test_eight_processes_lose_no_increment(state: StateManager, tmp_path: Path) -> None:
     state.create("/count", b"0")
-    processes = [subprocess.Popen([sys.executable, "-c", INCREMENT, str(tmp_path)]) for _ in range(8)]
-    assert [process.wait() for process in processes] == [0] * 8
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for _ in range(8):
+            command = [sys.executable, "-c", INCREMENT, str(tmp_path)]
+            processes.append(stack.enter_context(subprocess.Popen(command)))
+            stack.callback(processes[-1].kill)
+        assert [process.wait() for process in processes] == [0] * 8
     assert state.get("/count").value == b"1600"
 
 
