@@ -45,7 +45,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
         manager = MetricsManager(launch, child, state, reactor, transport)
         manager.startup(config["metrics.interval"])
         for name in config["metrics.sinks"]:
-            manager.add_sink(name, registry.metric_sink(name)(), config)
+            manager.add_sink(name, registry, config)
         reactor.run()
         manager.close()
     state.close()
@@ -89,11 +89,12 @@ class MetricsManager:
         self._follower.follow(self._tree.master, self._tree.physical_plan)
         self._refresh()
 
-    def add_sink(self, name: str, sink: MetricSink, config: Config) -> None:
+    def add_sink(self, name: str, registry: Registry, config: Config) -> None:
         """A sink that cannot start is logged and left out: metrics never stop a topology."""
         folder = Path(self._launch.work) / "metrics"
-        folder.mkdir(mode=0o700, exist_ok=True)
         try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            sink = registry.metric_sink(name)()
             sink.initialize(config, self._launch.topology, self._child.container, str(folder))
         except Exception:
             log.exception("metric sink %s does not start", name)
@@ -101,8 +102,11 @@ class MetricsManager:
             self._sinks[name] = sink
 
     def close(self) -> None:
-        for sink in self._sinks.values():
-            sink.close()
+        for name, sink in self._sinks.items():
+            try:
+                sink.close()
+            except Exception:
+                log.exception("metric sink %s did not close", name)
 
     def _refresh(self) -> None:
         try:

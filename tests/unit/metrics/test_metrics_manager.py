@@ -1,0 +1,122 @@
+"""A Metrics Manager on a real socket: reports come in, sinks get samples, and no sink can hurt it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pluggy
+import pytest
+
+from heronpy.container.launch import Child, TopologyLaunch
+from heronpy.container.metrics_manager.main import MetricsManager
+from heronpy.kernel.addresses import METRICS_SOCKET, socket_path, task_identity
+from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
+from heronpy.kernel.plugin import MetricSink, Registry, hookimpl, hookspecs
+from heronpy.kernel.plugin.metric_sink import Sample
+from heronpy.kernel.protocol import MetricsReport, wrap
+from heronpy.kernel.protocol import Sample as Sent
+from heronpy.kernel.transport import Reactor, Transport
+from heronpy.kernel.tree import Tree
+from heronpy.plugins.metrics import hooks
+from heronpy.plugins.state.localfs.manager import LocalFsStateManager
+
+
+class Grumpy(MetricSink):
+    """Starts, and then fails at everything."""
+
+    def initialize(self, config: Config, topology: str, container: int, folder: str) -> None:
+        pass
+
+    def write(self, at: float, samples: Sequence[Sample]) -> None:
+        msg = "no writing today"
+        raise RuntimeError(msg)
+
+    def close(self) -> None:
+        msg = "no closing either"
+        raise RuntimeError(msg)
+
+
+class GrumpyPlugin:
+    @hookimpl
+    def heron_metric_sinks(self) -> Mapping[str, type[MetricSink]]:
+        return {"grumpy": Grumpy}
+
+
+class Container:
+    """Container 1 of a topology with one task, as far as its Metrics Manager sees it."""
+
+    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.config = load_config(
+            os.devnull, environ={}, flags={"home": str(folder), "plugins.prometheus.port": "-1"}
+        )
+        sockets = folder / "s"
+        (sockets / "1").mkdir(parents=True)
+        launch = TopologyLaunch("words", "x", self.config.to_plain(), str(self.work), str(sockets))
+        state = LocalFsStateManager()
+        state.initialize(self.config)
+        stack.callback(state.close)
+        logical = LogicalPlan("words", (Component("count", "bolt", "m.Count", 1),))
+        plan = PhysicalPlan("words", 1, logical, (Task(7, "count", 0, 1),), (), {})
+        state.create(Tree("words").physical_plan, plan.to_json())
+        self.reactor = Reactor()
+        stack.callback(self.reactor.close)
+        transport = stack.enter_context(Transport())
+        child = Child("metrics_manager", "metrics-manager", container=1, incarnation=1, lifeline=-1)
+        self.manager = MetricsManager(launch, child, state, self.reactor, transport)
+        path = socket_path(sockets / "1", METRICS_SOCKET)
+        self.task = stack.enter_context(contextlib.closing(transport.dealer_ipc(path, task_identity(7, 1))))
+
+    def rows(self) -> list[tuple[str, str, float]]:
+        """What the jsonl sink was given, in turn."""
+        path = self.work / "metrics" / "container-1.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [(row["component"], row["name"], row["value"]) for row in map(json.loads, lines)]
+
+    def turn_until_told(self, value: float) -> None:
+        while not any(row[2] == value for row in self.rows()):
+            self.reactor.turn(1.0)
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Iterator[Container]:
+    with contextlib.ExitStack() as stack:
+        yield Container(tmp_path, stack)
+
+
+@pytest.fixture
+def registry() -> Registry:
+    plugins = pluggy.PluginManager(hookspecs.PROJECT)
+    plugins.add_hookspecs(hookspecs)
+    plugins.register(hooks)
+    plugins.register(GrumpyPlugin())
+    return Registry(plugins)
+
+
+def test_reports_reach_the_good_sinks_whatever_the_others_do(
+    container: Container, registry: Registry, caplog: pytest.LogCaptureFixture
+) -> None:
+    manager = container.manager
+    manager.startup(0.02)
+    for name in ("grumpy", "jsonnl", "prometheus", "jsonl"):
+        manager.add_sink(name, registry, container.config)
+    assert "no metric sink plugin named 'jsonnl'; did you mean 'jsonl'?" in caplog.text
+    assert "plugins.prometheus.port must be from 0 to 65534, got '-1'" in caplog.text
+
+    for value in (5.0, 6.0):
+        sent = [Sent(name="emitted", value=value, kind="counter", labels={"stream": "default"})]
+        container.task.send([b"no protobuf"])
+        container.task.send([wrap(MetricsReport(task=7, incarnation=1, samples=sent))])
+        container.turn_until_told(value)
+    assert set(container.rows()) == {("count", "emitted", 5.0), ("count", "emitted", 6.0)}
+
+    manager.close()
+    assert "no writing today" in caplog.text
+    assert "no closing either" in caplog.text
+    assert "dropped a report from" in caplog.text
