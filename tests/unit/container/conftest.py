@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.processes import processes
@@ -28,10 +30,12 @@ def state(config: Config) -> Iterator[StateManager]:
 
 
 @pytest.fixture(autouse=True)
-def no_process_left(tmp_path: Path) -> Iterator[None]:
+def nothing_left(tmp_path: Path) -> Iterator[None]:
     """Whatever a test started has its temporary folder in the command line."""
     yield
     eventually(lambda: not _using(tmp_path), 10)
+    for launch_file in tmp_path.glob("topologies/*/launch.json"):
+        shutil.rmtree(TopologyLaunch.read(launch_file).sockets, ignore_errors=True)
 
 
 def _using(folder: Path) -> list[int]:

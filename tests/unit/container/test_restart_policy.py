@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heronpy.container.restart_policy import RestartPolicy, Restarts
@@ -35,6 +35,7 @@ def test_a_quiet_time_starts_over() -> None:
     assert pauses([0.0, 0.0, 0.0, 59.0]) == [0.0, 0.1, 0.2, 0.4]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0.0, 1000.0), max_size=50))
 def test_no_pause_is_longer_than_the_longest_and_restarts_are_counted(lives: list[float]) -> None:
     assert all(0.0 <= pause <= POLICY.delay_max for pause in pauses(lives))
@@ -46,11 +47,13 @@ def test_no_pause_is_longer_than_the_longest_and_restarts_are_counted(lives: lis
     assert past.total == len(lives)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**9))
 def test_the_pause_never_shrinks_while_a_streak_goes_on(streak: int) -> None:
     assert POLICY.pause(streak) <= POLICY.pause(streak + 1) <= POLICY.delay_max
 
 
+@settings(deadline=None)
 @given(st.floats(0.001, 1.0), st.floats(1.0, 100.0), st.integers(2, 1000))
 def test_a_crash_loop_settles_at_one_start_per_longest_pause(
     delay: float, longest: float, restarts: int
