@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heronpy.kernel.master.meter import SPAN, Meter
@@ -106,6 +106,7 @@ def test_a_clock_that_steps_back_costs_one_rate_and_no_more() -> None:
     assert meter.rate("emitted") == 100.0
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(min_value=0.001, max_value=3.0), min_size=1, max_size=50))
 def test_a_steady_process_has_a_steady_rate_however_often_it_reports(pauses: list[float]) -> None:
     meter, at = Meter(), 1000.0
