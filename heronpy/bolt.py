@@ -28,7 +28,9 @@ class BaseBolt(BaseComponent):
     ) -> HeronComponentSpec:
         """This bolt as part of a topology; `inputs` is `{spec: grouping}` or a list of specs (shuffle)."""
         outputs = declared_outputs(cls, optional_outputs)
-        return HeronComponentSpec(name, class_path(cls), False, par, inputs, outputs, config)
+        made = HeronComponentSpec(name, class_path(cls), False, par, inputs, outputs, config)
+        made.component_class = cls
+        return made
 
     def emit(
         self,

@@ -40,6 +40,8 @@ class HeronComponentSpec:
         self.outputs = outputs
         self.custom_config = config
         self.uuid = str(uuid.uuid4())
+        #: the class itself, for tests that run it here and now; instances go by the path
+        self.component_class: type[Any] | None = None
 
     @property
     def label(self) -> str:

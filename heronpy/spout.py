@@ -26,7 +26,9 @@ class BaseSpout(BaseComponent):
     ) -> HeronComponentSpec:
         """This spout as part of a topology. Without a name it gets that of the class attribute."""
         outputs = declared_outputs(cls, optional_outputs)
-        return HeronComponentSpec(name, class_path(cls), True, par, outputs=outputs, config=config)
+        made = HeronComponentSpec(name, class_path(cls), True, par, outputs=outputs, config=config)
+        made.component_class = cls
+        return made
 
     def emit(
         self,

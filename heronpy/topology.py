@@ -136,10 +136,15 @@ class TopologyBuilder:
         require(config, dict, "set_config takes a dict")
         self._topology_config = config
 
+    def build(self) -> type[Topology]:
+        """Make the topology; tests run it without submitting."""
+        made: Any = TopologyType(self.topology_name, (Topology,), self._construct_topo_class_dict())
+        topology: type[Topology] = made
+        return topology
+
     def build_and_submit(self) -> None:
         """Make the topology and submit it, when the file is run by `heronpy submit`."""
-        made: Any = TopologyType(self.topology_name, (Topology,), self._construct_topo_class_dict())
-        made.write()
+        self.build().write()
 
     def _construct_topo_class_dict(self) -> dict[str, Any]:
         return {**self._specs, "config": self._topology_config}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.inflow import Delivery
@@ -27,6 +26,7 @@ class BoltDelegate:
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
         self._counters = parts.counters
+        self._clock = parts.clock
         self.logger = parts.logger
         #: set when there are task hooks to tell of acks and fails
         self.hooks: TopologyContext | None = None
@@ -46,12 +46,12 @@ class BoltDelegate:
     def ack(self, tup: Tuple) -> None:
         self._counters.acked += 1
         if self.hooks is not None:
-            self.hooks.invoke_hook_bolt_ack(tup, 1000 * (time.perf_counter() - self.begun))
+            self.hooks.invoke_hook_bolt_ack(tup, 1000 * (self._clock() - self.begun))
 
     def fail(self, tup: Tuple) -> None:
         self._counters.failed += 1
         if self.hooks is not None:
-            self.hooks.invoke_hook_bolt_fail(tup, 1000 * (time.perf_counter() - self.begun))
+            self.hooks.invoke_hook_bolt_fail(tup, 1000 * (self._clock() - self.begun))
 
     def log(self, message: object, level: str | None = None) -> None:
         self.logger.log(log_level(level), "%s", message)
@@ -76,12 +76,13 @@ class BoltTask:
     def use_hooks(self) -> None:
         """Tell the task hooks of every tuple; costs a clock per tuple, so only when there are any."""
         context, delegate, process = self._parts.context, self._delegate, self._bolt.process
+        clock = self._parts.clock
         delegate.hooks = context
 
         def hooked(tup: Tuple) -> None:
-            delegate.begun = time.perf_counter()
+            delegate.begun = clock()
             process(tup)
-            context.invoke_hook_bolt_execute(tup, 1000 * (time.perf_counter() - delegate.begun))
+            context.invoke_hook_bolt_execute(tup, 1000 * (clock() - delegate.begun))
 
         self._process = hooked
 
@@ -125,14 +126,20 @@ class BoltTask:
     def _process_chunk(self, chunk: list[Tuple]) -> None:
         counters = self._parts.counters
         waited_before = counters.waiting_seconds
-        begun = time.perf_counter()
-        if self._process_batch is not None:
-            self._process_batch(chunk)
-        else:
-            process = self._process
-            for tup in chunk:
-                process(tup)
-        spent = time.perf_counter() - begun
+        begun = self._parts.clock()
+        tup = chunk[0]
+        try:
+            if self._process_batch is not None:
+                self._process_batch(chunk)
+            else:
+                process = self._process
+                for tup in chunk:
+                    process(tup)
+        except Exception as error:
+            batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "
+            error.add_note(f"while processing {batch}{tup!r:.500}")
+            raise
+        spent = self._parts.clock() - begun
         self._pace.measured(len(chunk), spent)
         self._parts.inflow.on_pace(self._pace.seconds_per_call)
         counters.calls += len(chunk)

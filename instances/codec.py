@@ -77,7 +77,8 @@ def _pickled(value: object) -> bytes:
     try:
         return pickle.dumps(value, protocol=5)
     except (pickle.PicklingError, AttributeError, TypeError):
-        import cloudpickle  # lambdas and classes of the submitted file; costs 45 ms, so only when needed
+        # lambdas and classes of the submitted file; costs 45 ms to import, so only when needed
+        import cloudpickle  # type: ignore[import-untyped]
 
         return bytes(cloudpickle.dumps(value, protocol=5))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from heronpy.instances.groupings import Grouping, make_grouping
 from heronpy.instances.groupings.custom import Chooser
 from heronpy.instances.outbox import Lane, Outbox
 from heronpy.kernel.errors import TopologyError, did_you_mean
-from heronpy.kernel.plans import Input, PhysicalPlan, Stream
+from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream
 
 #: told of every emit: values, stream, tasks
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
@@ -41,6 +42,7 @@ class Collector:
         outbox: Outbox,
         counters: Counters,
         custom: Callable[[Input, Sequence[int]], Chooser],
+        pick: Callable[[int], int] = random.randrange,
     ) -> None:
         self._outbox = outbox
         self._emitted = counters.emitted
@@ -49,8 +51,12 @@ class Collector:
         self._outlets: dict[str, Outlet] = {}
         self.emit_hook: EmitHook | None = None
         container = plan.task(task).container
+
+        def grouping(consumer: Component, edge: Input, lanes: dict[int, Lane]) -> Grouping[Lane] | None:
+            return make_grouping(plan, consumer, edge, lanes, container=container, custom=custom, pick=pick)
+
         for stream in plan.logical.component(self._component).outputs:
-            self._outlets[stream.name] = _outlet(plan, self._component, stream, outbox, container, custom)
+            self._outlets[stream.name] = _outlet(plan, self._component, stream, outbox, grouping)
             self._emitted[stream.name] = 0
 
     def emit(
@@ -58,7 +64,10 @@ class Collector:
     ) -> list[int] | None:
         """Route one tuple. Waits, with the sockets served, while a receiver gives no credit."""
         if threading.get_ident() != self._thread:
-            msg = f"emit of {self._component!r} was called from another thread; hand the tuple to next_tuple or process through a queue"
+            msg = (
+                f"emit of {self._component!r} was called from another thread;"
+                " hand the tuple to next_tuple or process through a queue"
+            )
             raise TopologyError(msg)
         outlet = self._outlets.get(stream)
         row = tuple(values)
@@ -105,7 +114,10 @@ class Collector:
     def _direct_lane(self, outlet: Outlet, task: int) -> Lane:
         lane = outlet.direct.get(task)
         if lane is None:
-            msg = f"{self._component!r} emitted on stream {outlet.name!r} directly to task {task}, which does not read it directly (known: {sorted(outlet.direct)})"
+            msg = (
+                f"{self._component!r} emitted on stream {outlet.name!r} directly to task {task},"
+                f" which does not read it directly (known: {sorted(outlet.direct)})"
+            )
             raise TopologyError(msg)
         return lane
 
@@ -118,16 +130,17 @@ class Collector:
                 f"{self._component!r} emitted on stream {stream!r}, which it does not declare{known}"
             )
         if len(row) != outlet.width:
-            fields = list(outlet.stream.fields)
+            fields = f"{outlet.width} fields {list(outlet.stream.fields)}"
             return TopologyError(
-                f"{self._component!r} emitted {len(row)} values on stream {stream!r}, which has {outlet.width} fields {fields}"
+                f"{self._component!r} emitted {len(row)} values on stream {stream!r}, which has {fields}"
             )
         if direct_task is None:
             return TopologyError(
                 f"stream {stream!r} of {self._component!r} is direct: give emit a direct_task"
             )
         return TopologyError(
-            f"stream {stream!r} of {self._component!r} is not direct: emit without direct_task, or declare Stream(direct=True)"
+            f"stream {stream!r} of {self._component!r} is not direct: emit without direct_task,"
+            " or declare Stream(direct=True)"
         )
 
 
@@ -136,15 +149,14 @@ def _outlet(
     component: str,
     stream: Stream,
     outbox: Outbox,
-    container: int,
-    custom: Callable[[Input, Sequence[int]], Chooser],
+    make: Callable[[Component, Input, dict[int, Lane]], Grouping[Lane] | None],
 ) -> Outlet:
     number = plan.streams.index((component, stream.name))
     groupings: list[Grouping[Lane]] = []
     direct: dict[int, Lane] = {}
     for consumer, edge in plan.logical.consumers(component, stream.name):
         lanes = {task.id: outbox.lane(number, task.id) for task in plan.tasks_of(consumer.name)}
-        grouping = make_grouping(plan, consumer, edge, lanes, container=container, custom=custom)
+        grouping = make(consumer, edge, lanes)
         if grouping is None:
             direct.update(lanes)
         else:

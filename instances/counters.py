@@ -1,4 +1,4 @@
-"""What a task counts while it runs. Plain numbers: added up here, read by the control thread once a second."""
+"""What a task counts while it runs: plain numbers, added up here, read by the control thread."""
 
 from __future__ import annotations
 

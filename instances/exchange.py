@@ -9,7 +9,7 @@ from heronpy.instances.inflow import Inflow
 from heronpy.instances.outbox import Outbox
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import CREDIT, DATA, unseal
+from heronpy.kernel.frame import CREDIT, DATA, Prefix, unseal
 
 log = logging.getLogger(__name__)
 
@@ -26,19 +26,19 @@ class Exchange:
     def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
         try:
             prefix = unseal(prefix_bytes, payload)
+            self._dispatch(prefix, payload)
         except ProtocolError as error:
-            self._reject(str(error))
-            return
+            self._counters.rejected += 1
+            log.warning("dropped a frame: %s", error)
+
+    def _dispatch(self, prefix: Prefix, payload: bytes) -> None:
         if prefix.destination != self._task:
-            self._reject(f"frame for task {prefix.destination} reached task {self._task}")
-        elif prefix.kind == DATA:
+            msg = f"frame for task {prefix.destination} reached task {self._task}"
+            raise ProtocolError(msg)
+        if prefix.kind == DATA:
             self._inflow.on_data(prefix, payload)
         elif prefix.kind == CREDIT:
             if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
                 self._counters.rejected += 1
         else:
             self._inflow.on_probe(prefix)
-
-    def _reject(self, reason: str) -> None:
-        self._counters.rejected += 1
-        log.warning("dropped a frame: %s", reason)

@@ -55,12 +55,12 @@ class Inflow:
         if channel is None:
             self._counters.rejected += 1
             return
-        arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.count)
+        arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.tuples)
         if not arrival.accepted:
             self._counters.rejected += 1
             return
         self._counters.missing += arrival.missing
-        self._counters.queued += prefix.count
+        self._counters.queued += prefix.tuples
         self.inbox.append(Delivery(prefix, payload))
 
     def on_probe(self, prefix: Prefix) -> None:

@@ -12,8 +12,9 @@ FrameHandler = Callable[[bytes, bytes], None]
 class Link(Protocol):
     """Carries frames to and from one task. Used by the task's own thread only."""
 
-    #: whether the process has been told to end
-    stopping: bool
+    @property
+    def stopping(self) -> bool:
+        """Whether the process has been told to end."""
 
     def send(self, prefix: bytes, payload: bytes) -> None:
         """Never blocks and never drops; what cannot go now is kept, and credit bounds how much that is."""

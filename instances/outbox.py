@@ -75,6 +75,8 @@ class Outbox:
         self._channels: dict[int, Channel] = {}
         #: lanes with rows in them, oldest first
         self._open: dict[Lane, None] = {}
+        #: the task whose credit emit() waits for at this moment
+        self.held_up_by: int | None = None
 
     def lane(self, stream: int, task: int) -> Lane:
         """A lane of its own for each stream towards each task."""
@@ -82,7 +84,7 @@ class Outbox:
         if channel is None:
             emitters = len(self._plan.upstream_of(self._plan.task(task).component))
             share = max(1, self._settings.credit_bytes // emitters)
-            channel = Channel(task, Spending(self._settings.credit_initial, share))
+            channel = Channel(task, Spending(self._incarnation, self._settings.credit_initial, share))
             self._channels[task] = channel
         return Lane(channel, stream, self._settings.batch_tuples)
 
@@ -111,10 +113,13 @@ class Outbox:
         if not self._open:
             return
         oldest = self._clock() - self._settings.linger
+        held_up = False
         for lane in list(self._open):
             if lane.opened_at > oldest:
-                return
-            self._send(lane)
+                break
+            held_up |= not self._send(lane)
+        if held_up:
+            self.probe()
 
     @property
     def waiting(self) -> bool:
@@ -138,12 +143,14 @@ class Outbox:
 
     def _wait_for(self, channel: Channel) -> None:
         begun = self._clock()
+        self.held_up_by = channel.task
         while channel.spending.room() <= 0:
             if self._link.stopping:
                 raise Stopping
             self.probe()
             self._link.pump(_PATIENCE)
             self.flush_due()
+        self.held_up_by = None
         self._counters.waiting_seconds += self._clock() - begun
 
     def _send(self, lane: Lane) -> bool:
@@ -172,7 +179,10 @@ class Outbox:
     def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
         if len(rows) == 1:
             component, stream = self._plan.streams[lane.stream]
-            msg = f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame of {self._settings.frame_bytes} bytes"
+            msg = (
+                f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
+                f" of {self._settings.frame_bytes} bytes"
+            )
             raise TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
         middle = len(rows) // 2
         self._send_rows(lane, rows[:middle])

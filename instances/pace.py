@@ -4,15 +4,15 @@ from __future__ import annotations
 
 _SHORT = 0.0005
 _LONG = 0.0015
-_MOST = 1024
 
 
 class Pace:
     """Chunks grow and shrink so that clocks, flags and flushes cost nothing per tuple."""
 
-    __slots__ = ("chunk", "seconds_per_call")
+    __slots__ = ("_most", "chunk", "seconds_per_call")
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 1024) -> None:
+        self._most = most
         self.chunk = 1
         #: smoothed; 0 until measured
         self.seconds_per_call = 0.0
@@ -22,7 +22,7 @@ class Pace:
         known = self.seconds_per_call
         self.seconds_per_call = each if known == 0.0 else 0.8 * known + 0.2 * each
         if seconds < _SHORT and calls >= self.chunk:
-            self.chunk = min(self.chunk * 2, _MOST)
+            self.chunk = min(self.chunk * 2, self._most)
         elif seconds > _LONG:
             self.chunk = max(self.chunk // 2, 1)
 

@@ -20,7 +20,7 @@ class SocketLink:
         self._reactor = reactor
         self._dealer = dealer
         self._unsent: deque[tuple[bytes, bytes]] = deque()
-        self.handler: FrameHandler = lambda prefix, payload: None
+        self.handler: FrameHandler = lambda _prefix, _payload: None
         #: messages that were not a frame at all
         self.malformed = 0
         reactor.register(dealer, self._on_readable)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ class SpoutDelegate:
         self._emit = parts.collector.emit
         self.logger = parts.logger
         #: told of every tuple that is done with; the spout's own ack() once the spout exists
-        self.on_done: Callable[[Any], None] = lambda tup_id: None
+        self.on_done: Callable[[Any], None] = lambda _tup_id: None
 
     def emit(
         self,
@@ -53,7 +52,7 @@ class SpoutTask:
         self._spout = spout
         self._next_tuple = spout.next_tuple
         self._parts = parts
-        self._pace = Pace()
+        self._pace = Pace(parts.settings.spout_calls)
         self._idle = parts.settings.idle_min
         self._active = True
 
@@ -99,11 +98,11 @@ class SpoutTask:
         counters, pace = self._parts.counters, self._pace
         emitted_before = sum(counters.emitted.values())
         waited_before = counters.waiting_seconds
-        next_tuple, calls = self._next_tuple, pace.chunk
-        begun = time.perf_counter()
+        next_tuple, calls, clock = self._next_tuple, pace.chunk, self._parts.clock
+        begun = clock()
         for _ in range(calls):
             next_tuple()
-        spent = time.perf_counter() - begun
+        spent = clock() - begun
         pace.measured(calls, spent)
         counters.calls += calls
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -51,6 +52,7 @@ class TaskParts(NamedTuple):
     collector: Collector
     schedule: Schedule
     logger: logging.Logger
+    clock: Callable[[], float]
 
 
 class Task(NamedTuple):
@@ -72,17 +74,16 @@ class Task(NamedTuple):
         global_metrics.init(context, GLOBAL_METRICS_BUCKET)
         for name, (_, seconds) in context.metrics.items():
             self.parts.schedule.every(seconds, _sampler(self, name))
-        seconds = context.get_cluster_config().get(TOPOLOGY_TICK_TUPLE_FREQ_SECS)
-        if isinstance(self.loop, BoltTask) and seconds:
-            self.loop.start_ticks(float(seconds))
+        ticks = context.get_cluster_config().get(TOPOLOGY_TICK_TUPLE_FREQ_SECS)
+        if isinstance(self.loop, BoltTask) and ticks:
+            self.loop.start_ticks(float(ticks))
         self.parts.inflow.greet()
 
     def close(self) -> None:
-        """Call the user's close() and the hooks' clean_up()."""
+        """Call the hooks' clean_up() and the user's close()."""
         self.parts.outbox.flush()
-        if isinstance(self.component, Spout):
-            self.component.close()
         self.parts.context.invoke_hook_cleanup()
+        self.component.close()
 
 
 def build_task(
@@ -93,6 +94,7 @@ def build_task(
     settings: FlowSettings,
     find_class: ClassFinder,
     clock: Callable[[], float] = time.monotonic,
+    pick: Callable[[int], int] = random.randrange,
 ) -> Task:
     """Make the component and its surroundings; nothing of the user's runs but constructors."""
     placed = plan.task(task_id)
@@ -103,10 +105,10 @@ def build_task(
     codec = _codec(config, find_class)
     inflow = Inflow(plan, task_id, incarnation, link, settings, counters)
     outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock)
-    collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class))
+    collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     parts = TaskParts(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,
-        Schedule(clock), logging.getLogger(placed.label),
+        Schedule(clock), logging.getLogger(placed.label), clock,
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     exchange = Exchange(task_id, inflow, outbox, counters)

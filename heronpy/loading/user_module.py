@@ -49,6 +49,11 @@ def resolve_class(source: Source, class_path: str) -> type[Any]:
     if class_path.startswith(f"{MAIN}."):
         return attribute_of(import_user_module(source), class_path.removeprefix(f"{MAIN}."), class_path)
     prepare_process(source)
+    return find_class(class_path)
+
+
+def find_class(class_path: str) -> type[Any]:
+    """The class at a dotted path, in this process as it is."""
     module_name, _, class_name = class_path.rpartition(".")
     while module_name:
         if _exists(module_name):

@@ -29,5 +29,8 @@ class Custom(Generic[T]):
         try:
             return [self._lanes[task] for task in chosen]
         except (KeyError, TypeError):
-            msg = f"the custom grouping of {self._where} chose {chosen!r}: choose_tasks must return a list of task ids out of {sorted(self._lanes)}"
+            msg = (
+                f"the custom grouping of {self._where} chose {chosen!r}: choose_tasks must return a list of"
+                f" task ids out of {sorted(self._lanes)}"
+            )
             raise TopologyError(msg) from None

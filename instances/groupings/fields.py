@@ -34,7 +34,7 @@ class Fields(Generic[T]):
     def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
         try:
             return self._table[key_group(self._key(row), self._groups)]
-        except (TypeError, UnicodeEncodeError) as error:
+        except TypeError as error:
             raise self._explained(row) from error
 
     def _explained(self, row: tuple[Any, ...]) -> TopologyError:

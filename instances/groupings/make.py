@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -29,11 +30,12 @@ def make_grouping(
     *,
     container: int,
     custom: Callable[[Input, Sequence[int]], Chooser],
+    pick: Callable[[int], int] = random.randrange,
 ) -> Grouping[L] | None:
     """None for a direct edge: there the emitter names the task.
 
     `lanes` has one entry per task of the consumer; `container` is the emitter's own; `custom` makes and
-    prepares the user's grouping object.
+    prepares the user's grouping object; `pick` says which of so many tasks a shuffle begins with.
     """
     tasks = sorted(lanes)
     where = f"stream {edge.stream!r} of {edge.component!r} to {consumer.name!r}"
@@ -53,6 +55,6 @@ def make_grouping(
             return Custom(lanes, custom(edge, tasks), where)
         case "local_or_shuffle":
             near = [task.id for task in plan.tasks_of(consumer.name) if task.container == container]
-            return Shuffle([lanes[task] for task in near or tasks])
+            return Shuffle([lanes[task] for task in near or tasks], pick)
         case _:
-            return Shuffle([lanes[task] for task in tasks])
+            return Shuffle([lanes[task] for task in tasks], pick)

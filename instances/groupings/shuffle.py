@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -13,8 +13,8 @@ T = TypeVar("T")
 class Shuffle(Generic[T]):
     """Even to within one tuple. `none` is the same, as in Storm."""
 
-    def __init__(self, lanes: Sequence[T]) -> None:
-        start = random.randrange(len(lanes))
+    def __init__(self, lanes: Sequence[T], pick: Callable[[int], int] = random.randrange) -> None:
+        start = pick(len(lanes))
         self._turn = itertools.cycle([(lane,) for lane in (*lanes[start:], *lanes[:start])])
 
     def targets(self, row: tuple[Any, ...]) -> Sequence[T]:

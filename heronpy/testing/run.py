@@ -1,0 +1,260 @@
+"""Runs a topology in this process: list in, list out, and time that a test moves."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import msgspec
+
+from heronpy.instances.settings import FlowSettings
+from heronpy.instances.task import Task
+from heronpy.kernel.config import load_config
+from heronpy.kernel.config.units import parse_duration
+from heronpy.kernel.errors import TopologyError
+from heronpy.testing.clock import Clock
+from heronpy.testing.names import component_called, input_from, stream_called
+from heronpy.testing.placing import Testable, placed
+from heronpy.testing.stand_in import FedSpout
+from heronpy.testing.troupe import Troupe
+
+#: calls of next_tuple after which a spout counts as one that never ends
+_ENDLESS = 100_000
+
+
+class Counts(NamedTuple):
+    """What the tasks of one component have done, all together."""
+
+    emitted: int
+    executed: int
+    acked: int
+    failed: int
+    #: most tuples that ever waited at one of its tasks
+    most_queued: int
+
+
+class TopologyTest:
+    """A topology that runs step by step in this process: no ports, no processes, no threads, no waiting.
+
+    It is made of the very parts that run in production, down to frames and credit; only the sockets and the
+    clock are others. Equal inputs give equal runs. Components are made and initialized at the first step.
+
+    >>> from heronpy import Bolt, Grouping, Spout, Topology
+    >>> class Words(Spout):
+    ...     outputs = ["word"]
+    >>> class Count(Bolt):
+    ...     outputs = ["word", "count"]
+    ...     def process(self, tup):
+    ...         n = self.state[tup.word] = self.state.get(tup.word, 0) + 1
+    ...         self.emit([tup.word, n])
+    >>> class WordCount(Topology):
+    ...     words = Words.spec()
+    ...     count = Count.spec(par=2, inputs={words: Grouping.fields("word")})
+    >>> with TopologyTest(WordCount) as run:
+    ...     run.feed("words", [["a"], ["b"], ["a"]])
+    ...     run.run()
+    ...     run.emitted("count")
+    [['a', 1], ['b', 1], ['a', 2]]
+    """
+
+    __test__ = False  # not a test itself, whatever pytest thinks of its name
+
+    def __init__(
+        self,
+        topology: Testable,
+        *,
+        containers: int = 1,
+        settings: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """`topology` is a Topology class, a TopologyBuilder or a LogicalPlan.
+
+        `settings` are those of heron.toml, as for `--set`. `containers` matters to local_or_shuffle only.
+        Tasks take turns in the order of the plan, and shuffle groupings begin with the first task; a `seed`
+        mixes both up.
+        """
+        self._plan, self._find = placed(topology, containers)
+        self._flow = _flow(settings or {})
+        self._seed = seed
+        self.clock = clock or Clock()
+        #: spout → its rows that no task has yet, each with its stream and the task it is for
+        self._fed: dict[str, list[tuple[list[Any], str, int | None]]] = {}
+        #: spout → the task that is next in turn
+        self._turns: dict[str, Iterator[int]] = {}
+        self._troupe: Troupe | None = None
+        self._closed = False
+
+    def feed(
+        self,
+        spout: str,
+        rows: Iterable[Sequence[Any]],
+        *,
+        stream: str = "default",
+        index: int | None = None,
+    ) -> None:
+        """Have these rows emitted in place of a spout's own, dealt to its tasks in turn or all to one.
+
+        Of a spout that is fed nothing runs, not even its constructor: a test needs no broker.
+        """
+        component = component_called(self._plan.logical, spout, index)
+        if component.kind != "spout":
+            msg = f"{spout!r} is a bolt, and only spouts can be fed"
+            raise TopologyError(msg, hint=f"run.send({spout!r}, values)")
+        stream_called(component, stream)
+        if self._troupe is not None and spout not in self._fed:
+            msg = f"spout {spout!r} runs as itself already"
+            raise TopologyError(msg, hint="feed it before the first step of the run")
+        self._turns.setdefault(spout, itertools.cycle(range(component.parallelism)))
+        self._fed.setdefault(spout, []).extend((list(row), stream, index) for row in rows)
+
+    def send(
+        self,
+        bolt: str,
+        values: Sequence[Any],
+        *,
+        source: str | None = None,
+        stream: str = "default",
+        index: int = 0,
+    ) -> None:
+        """Hand a bolt one tuple as if `source` had emitted it; it may be left out if there is only one."""
+        edge = input_from(component_called(self._plan.logical, bolt, index), source, stream)
+        fields = stream_called(component_called(self._plan.logical, edge.component), stream).fields
+        if len(values) != len(fields):
+            msg = (
+                f"{len(values)} values for stream {stream!r} of {edge.component!r}, which has {list(fields)}"
+            )
+            raise TopologyError(msg)
+        outbox = self._going().tasks_of(edge.component)[0].parts.outbox
+        receiver = self._plan.tasks_of(bolt)[index]
+        lane = outbox.lane(self._plan.streams.index((edge.component, stream)), receiver.id)
+        lane.rows.append(tuple(values))
+        outbox.opened(lane)
+
+    def run(self) -> None:
+        """Go on until nothing moves any more. Spouts that are not fed are left alone: see run_spouts."""
+        __tracebackhide__ = True
+        troupe = self._going()
+        while troupe.round(_is_fed):
+            pass
+        troupe.check_ledger()
+
+    def run_spouts(self, calls: int | None = None) -> None:
+        """Call next_tuple of every spout task so many times, or until none emits any more; then run()."""
+        __tracebackhide__ = True
+        troupe = self._going()
+        for _ in range(_ENDLESS if calls is None else calls):
+            before = troupe.emitted_by_spouts()
+            troupe.round(_anyone)
+            if calls is None and troupe.emitted_by_spouts() == before:
+                break
+        else:
+            if calls is None:
+                msg = f"the spouts still emit after {_ENDLESS} calls of next_tuple"
+                raise TopologyError(msg, hint="run.run_spouts(calls=10)")
+        self.run()
+
+    def advance(self, duration: str | float) -> None:
+        """Move the clock by "10s" or so many seconds; whatever falls due on the way happens at its time."""
+        __tracebackhide__ = True
+        self.run()
+        end = self.clock.monotonic() + parse_duration(duration)
+        while (left := end - self.clock.monotonic()) > 0:
+            self.clock.advance(self._going().until_next_due(left))
+            self.run()
+
+    def emitted(
+        self, component: str, stream: str = "default", *, index: int | None = None
+    ) -> list[list[Any]]:
+        """All that a component has emitted on a stream, in order; or one task of it."""
+        stream_called(component_called(self._plan.logical, component, index), stream)
+        if self._troupe is None:
+            return []
+        tasks = self._plan.tasks_of(component)
+        recorders = [self._troupe.recorders[task.id] for task in (tasks if index is None else [tasks[index]])]
+        entries = itertools.chain.from_iterable(one.emitted.get(stream, ()) for one in recorders)
+        return [list(values) for _, values in sorted(entries, key=lambda entry: entry[0])]
+
+    def component(self, name: str, index: int = 0) -> Any:
+        """The spout or bolt object of one task, initialized."""
+        component_called(self._plan.logical, name, index)
+        return self._started().tasks_of(name)[index].component
+
+    def task_ids(self, name: str) -> list[int]:
+        """The ids of a component's tasks, lowest first."""
+        component_called(self._plan.logical, name)
+        return [task.id for task in self._plan.tasks_of(name)]
+
+    def counts(self) -> dict[str, Counts]:
+        """What each component has done so far."""
+        troupe = self._started()
+        return {
+            component.name: _counts(troupe.tasks_of(component.name), troupe.wire.most_queued)
+            for component in self._plan.logical.components
+        }
+
+    def close(self) -> None:
+        """Call clean_up() of the hooks and close() of every component. Leaving a `with` block does it too."""
+        __tracebackhide__ = True
+        if self._troupe is not None and not self._closed:
+            self._closed = True
+            self._troupe.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _started(self) -> Troupe:
+        __tracebackhide__ = True
+        if self._troupe is None:
+            self._troupe = Troupe(self._plan, self._find, self._flow, self.clock, self._seed, self._fed)
+            self._troupe.initialize()
+        return self._troupe
+
+    def _going(self) -> Troupe:
+        """The tasks, ready for a step, with all that they are fed."""
+        __tracebackhide__ = True
+        troupe = self._started()
+        if self._closed or troupe.failure is not None:
+            msg = f"this run is over: {troupe.failure!r}" if troupe.failure else "this run is closed"
+            raise TopologyError(msg, hint="make a new one")
+        for spout, rows in self._fed.items():
+            tasks = troupe.tasks_of(spout)
+            for values, stream, index in rows:
+                receiver = tasks[next(self._turns[spout]) if index is None else index].component
+                assert isinstance(receiver, FedSpout)
+                receiver.rows.append((values, stream))
+            rows.clear()
+        return troupe
+
+
+def _flow(settings: Mapping[str, Any]) -> FlowSettings:
+    """One call of next_tuple per turn, so that a test can count them."""
+    config = load_config(os.devnull, environ={}, flags=settings)
+    return msgspec.structs.replace(FlowSettings.from_config(config), spout_calls=1)
+
+
+def _anyone(_: Task) -> bool:
+    return True
+
+
+def _is_fed(task: Task) -> bool:
+    return isinstance(task.component, FedSpout)
+
+
+def _counts(tasks: list[Task], most_queued: Mapping[int, int]) -> Counts:
+    counters = [task.parts.counters for task in tasks]
+    return Counts(
+        emitted=sum(sum(one.emitted.values()) for one in counters),
+        executed=sum(sum(one.executed.values()) for one in counters),
+        acked=sum(one.acked for one in counters),
+        failed=sum(one.failed for one in counters),
+        most_queued=max(most_queued.get(task.parts.context.get_task_id(), 0) for task in tasks),
+    )

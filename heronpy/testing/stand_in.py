@@ -1,0 +1,45 @@
+"""What the kit puts around components: a spout that says what it is told, and a record of what is said."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from heronpy.bolt import Bolt
+from heronpy.spout import Spout
+
+
+class FedSpout(Spout):
+    """Takes the place of a spout that a test feeds."""
+
+    #: (values, stream), filled by the test
+    rows: deque[tuple[Sequence[Any], str]]
+
+    def next_tuple(self) -> None:
+        if self.rows:
+            values, stream = self.rows.popleft()
+            self.emit(values, stream=stream)
+
+
+class Recorder:
+    """The delegate of a component whose emits are written down on their way to the engine."""
+
+    def __init__(self, component: Spout | Bolt, numbering: Iterator[int]) -> None:
+        self._engine = component.delegate
+        self._numbering = numbering
+        #: where emit() has the stream, behind the values
+        self._position = 1 if isinstance(component, Spout) else 0
+        #: stream → (number in the whole run, values)
+        self.emitted: dict[str, list[tuple[int, list[Any]]]] = {}
+
+    def emit(self, tup: Any, *rest: Any) -> list[int] | None:
+        values = list(tup)
+        number = next(self._numbering)
+        tasks: list[int] | None = self._engine.emit(values, *rest)
+        # Afterwards, so that what the engine refuses was never emitted.
+        self.emitted.setdefault(rest[self._position], []).append((number, values))
+        return tasks
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
