@@ -126,7 +126,7 @@ class SchedulerHost:
         self._restarts[ended.container], at = self._policy.after_exit(past, started=started, now=now)
         self._due[ended.container] = at
         log.warning(
-            "container %d ended (%s), start in %.1f s", ended.container, _words(ended.status), at - now
+            "container %d ended (%s), restart in %.1f s", ended.container, _words(ended.status), at - now
         )
 
     def _restart_due(self, now: float) -> None:

@@ -193,7 +193,7 @@ class Supervisor:
             return
         ward.restarts, ward.due = self._policy.after_exit(ward.restarts, started=ward.started, now=clock.now)
         log.warning(
-            "%s ended (%s), start %d in %.1f s",
+            "%s ended (%s), restart %d in %.1f s",
             ward.wanted.name,
             how,
             ward.restarts.total,
