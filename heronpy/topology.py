@@ -144,7 +144,8 @@ class TopologyBuilder:
 
     def build_and_submit(self) -> None:
         """Make the topology and submit it, when the file is run by `heronpy submit`."""
-        self.build().write()
+        # Not through write(): a component may be called that.
+        submissions.submit(self.build())
 
     def _construct_topo_class_dict(self) -> dict[str, Any]:
         return {**self._specs, "config": self._topology_config}

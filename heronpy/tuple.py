@@ -41,6 +41,9 @@ class Tuple(_Row):
             raise KeyError(self._no_field(key)) from None
 
     if TYPE_CHECKING:
+        # Fields may have any name, also those of tuple's methods.
+        count: Any
+        index: Any
 
         def __getattribute__(self, name: str) -> Any: ...
 

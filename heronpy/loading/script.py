@@ -48,7 +48,7 @@ def load(source: Source) -> Outcome:
             return _failed(name, describe_user_error(stop, source))
         topologies = submitted
     except BaseException as error:
-        return _failed(name, describe_user_error(error, source))
+        return _failed(name, describe_user_error(error, source), _remedy(error))
     return _planned(topologies, source, module)
 
 
@@ -97,6 +97,15 @@ def _planned(topologies: list[type[Topology]], source: Source, module: ModuleTyp
     return Outcome(plans=plans)
 
 
-def _failed(name: str, failure: UserFailure) -> Outcome:
+def _failed(name: str, failure: UserFailure, hint: str = "") -> Outcome:
     place = f" ({os.path.basename(failure.file)}, line {failure.line})" if failure.file else ""
-    return Outcome(error=f"cannot load {name}: {failure.message}{place}", traceback=failure.traceback)
+    error = f"cannot load {name}: {failure.message}{place}"
+    return Outcome(error=error, hint=hint, traceback=failure.traceback)
+
+
+def _remedy(error: BaseException) -> str:
+    """A script does not see the folder it is started from, which surprises those whose packages are there."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    top = error.name.split(".")[0]
+    return "PYTHONPATH=. heronpy submit …" if Path(top).is_dir() or Path(f"{top}.py").is_file() else ""

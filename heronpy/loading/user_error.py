@@ -51,7 +51,10 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         code = f": {error.text.strip()}" if error.text else ""
         return f"{type(error).__name__}: {error.msg}{code}"
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "(its message cannot be shown)"
     if isinstance(error, UserError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

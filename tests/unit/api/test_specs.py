@@ -262,7 +262,7 @@ def test_run_by_hand_a_file_says_how_to_submit_it(
 ) -> None:
     monkeypatch.setattr(submissions, "ignored", False)
     builder = TopologyBuilder("by-hand")
-    builder.add_spout("words", Words, 1)
+    builder.add_spout("write", Words, 1)
     builder.build_and_submit()
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -38,8 +38,8 @@ def test_it_is_the_named_tuple_that_apache_has(row: dict[str, object]) -> None:
     assert (tup_id, component, stream, task, values) == (7, "words", "default", 3, list(row.values()))
     assert tup[4] == tup[-1] == tup.values
     assert tup[1:3] == ("words", "default")
-    assert tup == (7, "words", "default", 3, list(row.values()))
     assert tup._fields == METADATA
+    assert tup == (7, "words", "default", 3, list(row.values()))
 
 
 @given(rows)

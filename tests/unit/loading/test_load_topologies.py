@@ -259,6 +259,15 @@ def test_the_traceback_has_the_users_frames_only(write: Write) -> None:
     assert lines[-1] == "KeyError: 'x'"
 
 
+def test_a_package_in_the_current_folder_is_pointed_out(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here" / "package").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(LoadError, match=r"line 12\) \(try: PYTHONPATH=. heronpy submit …\)$"):
+        load_topologies(write("from package.spout import Words\n"))
+
+
 def test_files_that_are_none(write: Write, tmp_path: Path) -> None:
     write(BODY)
     with pytest.raises(LoadError, match=r"^no file '.*/wordcuont.py'; did you mean 'wordcount.py'\?$"):

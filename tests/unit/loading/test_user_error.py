@@ -43,6 +43,12 @@ class Bad(BasicBolt):
     def broken(self):
         import broken
 
+    def unprintable(self):
+        class Mute(Exception):
+            def __str__(self):
+                raise ValueError
+        raise Mute
+
     def spec_of_nothing(self):
         Spout.spec("words", par=0)
 """
@@ -84,11 +90,12 @@ def failure_of(source: Source, method: str, *arguments: object) -> UserFailure:
         ("stop", "interrupted (wordcount.py:17 in stop)"),
         ("empty", "AssertionError (wordcount.py:20 in empty)"),
         ("chained", "RuntimeError: later (wordcount.py:26 in chained)"),
+        ("unprintable", "Mute: (its message cannot be shown) (wordcount.py:35 in unprintable)"),
         ("broken", "SyntaxError: '(' was never closed: x = ( (broken.py:1)"),
         (
             "spec_of_nothing",
             "parallelism of 'words' must be an integer of at least 1, got 0"
-            " (wordcount.py:32 in spec_of_nothing)",
+            " (wordcount.py:38 in spec_of_nothing)",
         ),
     ],
 )
