@@ -9,12 +9,16 @@ import struct
 from collections import deque
 from typing import NamedTuple
 
-_GRANT = struct.Struct("<QQ")
+from heronpy.kernel.errors import ProtocolError
+
+_GRANT = struct.Struct("<QQQ")
 
 
 class Grant(NamedTuple):
     """What a receiver tells an emitter, in tuples since the emitter started."""
 
+    #: incarnation of the emitter that is meant: a successor counts from 0 and must not take this for its own
+    emitter: int
     #: all before this position is done with
     consumed: int
     #: nothing from this position on may be sent yet
@@ -25,11 +29,14 @@ class Grant(NamedTuple):
 
     @classmethod
     def decode(cls, payload: bytes) -> Grant:
+        if len(payload) != _GRANT.size:
+            msg = f"grant of {len(payload)} bytes instead of {_GRANT.size}"
+            raise ProtocolError(msg)
         return cls(*_GRANT.unpack(payload))
 
 
 #: the first word of a receiver that has just started: it tells an emitter that its predecessor is gone
-HELLO = Grant(0, 0)
+HELLO = Grant(0, 0, 0)
 
 
 class Spending:
@@ -37,6 +44,7 @@ class Spending:
 
     __slots__ = (
         "_frames",
+        "_incarnation",
         "_initial",
         "_max_bytes",
         "bytes_in_flight",
@@ -46,7 +54,8 @@ class Spending:
         "sent",
     )
 
-    def __init__(self, initial: int, max_bytes: int) -> None:
+    def __init__(self, incarnation: int, initial: int, max_bytes: int) -> None:
+        self._incarnation = incarnation
         self._initial = initial
         self._max_bytes = max_bytes
         #: (position behind the frame, its size) of all that is on its way
@@ -59,7 +68,7 @@ class Spending:
         self.limit = initial
 
     def room(self) -> int:
-        """Tuples that may be sent now. One frame may pass the byte limit, so that a large tuple gets through."""
+        """Tuples that may be sent now. One frame may pass the byte limit: a large tuple must get through."""
         if self.bytes_in_flight >= self._max_bytes:
             return 0
         return self.limit - self.sent
@@ -75,12 +84,14 @@ class Spending:
         self._frames.append((self.sent, size))
 
     def on_grant(self, incarnation: int, grant: Grant) -> bool:
-        """Take a grant; False when it is of a receiver that has been replaced."""
+        """Take a grant; False when it is of a receiver that has been replaced, or for our predecessor."""
         if incarnation < self.receiver:
             return False
         if incarnation > self.receiver and self.receiver:
             self._start_over()
         self.receiver = incarnation
+        if grant.emitter != self._incarnation:
+            return grant == HELLO
         self.limit = max(self.limit, grant.limit)
         self._settle(min(grant.consumed, self.sent))
         return True
@@ -154,15 +165,22 @@ class Receiving:
     def grant(self, window: int, *, idle: bool) -> Grant | None:
         """The next grant, if there is enough news for a message: a quarter of a window, or any when idle."""
         news = self.consumed - self._told
-        if news <= 0 or (not idle and self._told >= 0 and news * 4 < window):
+        if news <= 0:
+            return None
+        # A window that has grown is news as well: the emitter may be waiting at the end of the old one.
+        room = self.consumed + window - self._limit
+        if not idle and self._told >= 0 and max(news, room) * 4 < window:
             return None
         self._told = self.consumed
         self._limit = max(self._limit, self.consumed + window)
-        return Grant(self.consumed, self._limit)
+        return Grant(self.source, self.consumed, self._limit)
 
     def _begin(self, incarnation: int, position: int) -> None:
-        """What an emitter sent to our predecessor was never ours: count from where it is."""
+        """Count from where the emitter is: what it sent to our predecessor was never ours.
+
+        An emitter that has replaced one we know began after us, so all that it ever sent is ours.
+        """
+        self.received = self.consumed = 0 if self.source else position
         self.source = incarnation
-        self.received = self.consumed = position
         self._limit = 0
         self._told = -1

@@ -23,7 +23,7 @@ PROBE: Final = 3
 
 KINDS: Final = frozenset({DATA, CREDIT, PROBE})
 
-# magic, version, kind, destination, source, stream, count, epoch, incarnation, run, position
+# magic, version, kind, destination, source, stream, tuples, epoch, incarnation, run, position
 _HEAD = struct.Struct("<HBBIIHIIQIQ")
 _CRC = struct.Struct("<I")
 _ALL = struct.Struct(_HEAD.format + "I")
@@ -39,8 +39,8 @@ class Prefix(NamedTuple):
     destination: int
     source: int
     stream: int
-    #: tuples in the payload
-    count: int
+    #: how many the payload holds
+    tuples: int
     #: plan that routed it
     epoch: int
     #: of the source process

@@ -21,7 +21,7 @@ _DOUBLE = struct.Struct("<d")
 def key_group(key: object, groups: int) -> int:
     """The group of a key; TypeError for a value that has no canonical form."""
     # Strings are by far the most common key, so they do not go through the table.
-    encoded = b"s" + key.encode() if type(key) is str else encode_key(key)
+    encoded = b"s" + key.encode("utf-8", "surrogatepass") if type(key) is str else encode_key(key)
     return xxh3_64_intdigest(encoded) % groups
 
 
@@ -30,12 +30,16 @@ def encode_key(key: object) -> bytes:
     encoder = _ENCODERS.get(type(key))
     if encoder is not None:
         return encoder(key)
-    if isinstance(key, enum.Enum):
-        return encode_key(key.value)
     for base, encode in _ENCODERS.items():
         if isinstance(key, base):
             return encode(key)
-    msg = f"a {type(key).__name__} cannot be a key: use None, bool, int, float, str, bytes, a date or time, UUID, Decimal, an enum, or a tuple of these"
+    # Behind the others: an enum that is also an int or str equals that int or str, whatever its value.
+    if isinstance(key, enum.Enum):
+        return encode_key(key.value)
+    msg = (
+        f"a {type(key).__name__} cannot be a key: use None, bool, int, float, str, bytes, a date or time,"
+        " UUID, Decimal, an enum, or a tuple of these"
+    )
     raise TypeError(msg)
 
 
@@ -51,34 +55,40 @@ def _float(value: float) -> bytes:
 
 
 def _decimal(value: decimal.Decimal) -> bytes:
-    if not value.is_finite():
+    if value.is_nan():
+        return _float(float("nan"))
+    if value.is_infinite():
         return _float(float(value))
     if value == value.to_integral_value():
         return _integer(int(value))
     as_float = float(value)
     if value == as_float:
         return _float(as_float)
-    return b"d" + str(value.normalize()).encode()
+    # Not normalize(): it rounds to whatever precision this thread's decimal context has.
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits))
+    kept = text.rstrip("0")
+    return f"d{'-' if sign else ''}{kept}e{exponent + len(text) - len(kept)}".encode()
 
 
 def _datetime(value: datetime.datetime) -> bytes:
-    if value.tzinfo is None:
-        return b"n" + value.replace(fold=0).isoformat(timespec="microseconds").encode()
-    return b"u" + value.astimezone(datetime.UTC).isoformat(timespec="microseconds").encode()
+    # Python compares and hashes without fold, so the two 2:30s of an autumn night are one key.
+    value = value.replace(fold=0)
+    offset = value.utcoffset()
+    elapsed = value.replace(tzinfo=None) - datetime.datetime.min
+    return b"n" + _microseconds(elapsed) if offset is None else b"u" + _microseconds(elapsed - offset)
 
 
 def _time(value: datetime.time) -> bytes:
+    value = value.replace(fold=0)
     offset = value.utcoffset()
-    if offset is None:
-        return b"o" + value.replace(fold=0).isoformat(timespec="microseconds").encode()
-    anchored = datetime.datetime.combine(datetime.date(2000, 1, 2), value)
-    return b"z" + _integer(
-        round((anchored - datetime.datetime(2000, 1, 2, tzinfo=datetime.UTC)).total_seconds() * 1e6)
-    )
+    elapsed = datetime.timedelta(0, value.second, value.microsecond, 0, value.minute, value.hour)
+    return b"o" + _microseconds(elapsed) if offset is None else b"z" + _microseconds(elapsed - offset)
 
 
-def _delta(value: datetime.timedelta) -> bytes:
-    return b"t" + _integer(value // datetime.timedelta(microseconds=1))
+def _microseconds(value: datetime.timedelta) -> bytes:
+    return _integer(value // datetime.timedelta(microseconds=1))
 
 
 def _tuple(value: tuple[Any, ...]) -> bytes:
@@ -100,5 +110,5 @@ _ENCODERS: dict[type, Callable[[Any], bytes]] = {
     datetime.datetime: _datetime,
     datetime.date: lambda value: b"D" + value.isoformat().encode(),
     datetime.time: _time,
-    datetime.timedelta: _delta,
+    datetime.timedelta: lambda value: b"t" + _microseconds(value),
 }

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Follower:
-    """Calls `on_change` in the reactor's thread after changes of any followed node; the reader reads again."""
+    """Calls `on_change` in the reactor's thread after any followed node has changed; it reads again."""
 
     def __init__(self, state: StateManager, reactor: Reactor, on_change: Callable[[], None]) -> None:
         self._state = state

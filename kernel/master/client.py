@@ -41,17 +41,12 @@ class MasterClient:
         deadline = time.monotonic() + timeout
         self._replies.clear()
         self._connect()
-        if self._dealer is not None:
-            self._dealer.send([wrap(StatusRequest())])
+        self._ask()
         while not self._replies and time.monotonic() < deadline:
-            if self._dealer is None:
-                time.sleep(0.02)
-                if self._connect():
-                    self._dealer.send([wrap(StatusRequest())])
-                continue
-            self._reactor.turn(min(0.2, deadline - time.monotonic()))
+            patience = 0.02 if self._dealer is None else 0.2
+            self._reactor.turn(min(patience, deadline - time.monotonic()))
             if not self._replies and self._connect():
-                self._dealer.send([wrap(StatusRequest())])
+                self._ask()
         return self._replies[-1] if self._replies else unreachable(self._state, self._topology)
 
     def close(self) -> None:
@@ -66,6 +61,10 @@ class MasterClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _ask(self) -> None:
+        if self._dealer is not None:
+            self._dealer.send([wrap(StatusRequest())])
 
     def _connect(self) -> bool:
         """Follow the master; True when it is another one than before."""
@@ -108,7 +107,7 @@ def unreachable(state: StateManager, topology: str) -> TopologyStatus:
     return TopologyStatus(
         name=topology,
         state="UNREACHABLE",
-        reason="the topology master does not answer; its container is being restarted, or the machine is overloaded",
+        reason="the topology master does not answer; its container is being restarted or the machine is busy",
         submitted_at=execution.submitted_at if execution else 0.0,
         submitted_by=execution.submitted_by if execution else "",
         packing=execution.packing if execution else "",

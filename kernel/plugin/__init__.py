@@ -1,4 +1,4 @@
-"""What a plugin author implements (interfaces), how it is announced (hookspecs), how it is found (registry)."""
+"""What plugin authors implement (interfaces), announce (hookspecs), and how it is found (registry)."""
 
 from heronpy.kernel.plugin.hookspecs import hookimpl
 from heronpy.kernel.plugin.metric_sink import MetricSink

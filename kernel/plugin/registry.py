@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -46,7 +47,7 @@ class Registry:
         for hook, kind in KINDS.items():
             for implementation in getattr(plugins.hook, hook).get_hookimpls():
                 origin = _origin(plugins, implementation.plugin)
-                for name, value in implementation.function().items():
+                for name, value in _answer(hook, implementation, origin).items():
                     self._add(Provided(kind, name, value, origin))
 
     @classmethod
@@ -83,7 +84,8 @@ class Registry:
         key = (provided.kind, provided.name)
         if key in self._provided:
             first = self._provided[key]
-            msg = f"two plugins provide the {provided.kind} {provided.name!r}: {first.origin} and {provided.origin}"
+            both = f"{first.origin} and {provided.origin}"
+            msg = f"two plugins provide the {provided.kind} {provided.name!r}: {both}"
             raise PluginError(msg, hint="uninstall one of them")
         self._provided[key] = provided
 
@@ -94,6 +96,14 @@ class Registry:
             msg = f"no {kind} plugin named {name!r}{did_you_mean(name, known)}"
             raise PluginError(msg)
         return provided.value
+
+
+def _answer(hook: str, implementation: pluggy.HookImpl, origin: str) -> Mapping[str, Any]:
+    answer = implementation.function()
+    if not isinstance(answer, Mapping):
+        msg = f"{hook} of {origin} returned {answer!r}, not a mapping of name to class"
+        raise PluginError(msg, hint="uninstall or repair that plugin")
+    return answer
 
 
 def _refuse_misspelt_hooks(plugins: pluggy.PluginManager) -> None:
@@ -108,6 +118,6 @@ def _refuse_misspelt_hooks(plugins: pluggy.PluginManager) -> None:
 def _origin(plugins: pluggy.PluginManager, plugin: object) -> str:
     for candidate, distribution in plugins.list_plugin_distinfo():
         if candidate is plugin:
-            found = cast(importlib.metadata.Distribution, distribution)
+            found = cast("importlib.metadata.Distribution", distribution)
             return f"{found.metadata['Name']} {found.version}"
     return "registered in process"

@@ -1,4 +1,4 @@
-"""Control messages: control.proto is the only place where they are defined (`make proto` generates the rest)."""
+"""Control messages, all defined in control.proto (`make proto` generates the rest)."""
 
 from heronpy.kernel.protocol.control_pb2 import (
     ContainerBeat,

@@ -23,7 +23,9 @@ Body: TypeAlias = (
 )
 
 _FIELDS = {
-    field.message_type.name: field.name for field in pb.Envelope.DESCRIPTOR.oneofs_by_name["body"].fields
+    field.message_type.name: field.name
+    for field in pb.Envelope.DESCRIPTOR.oneofs_by_name["body"].fields
+    if field.message_type is not None
 }
 
 

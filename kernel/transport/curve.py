@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -40,17 +41,20 @@ class Gatekeeper:
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.bind("inproc://zeromq.zap.01")
         self._allowed: set[bytes] = set()
-        #: public key → ZAP requests that wait for it
-        self._parked: dict[bytes, list[list[bytes]]] = {}
+        #: (public key, ZAP request) of those who wait for their key
+        self._parked: deque[tuple[bytes, list[bytes]]] = deque(maxlen=PARKED_MAX)
         #: connections whose key was unknown
         self.rejected = 0
 
     def allow(self, public_keys: Iterable[str]) -> None:
         """Replace the allow-list."""
         self._allowed = {z85.decode(key) for key in public_keys}
-        for key in self._allowed & self._parked.keys():
-            for request in self._parked.pop(key):
+        for _ in range(len(self._parked)):
+            key, request = self._parked.popleft()
+            if key in self._allowed:
                 self._admit(request)
+            else:
+                self._parked.append((key, request))
 
     def on_readable(self) -> None:
         while self.socket.poll(0):
@@ -70,9 +74,7 @@ class Gatekeeper:
     def _park(self, key: bytes, request: list[bytes]) -> None:
         self.rejected += 1
         log.info("unknown key from %s: waiting for its registration", request[5].decode(errors="replace"))
-        self._parked.setdefault(key, []).append(request)
-        while len(self._parked) > PARKED_MAX:
-            self._parked.pop(next(iter(self._parked)))
+        self._parked.append((key, request))
 
     def _admit(self, request: list[bytes]) -> None:
         reply = [request[0], b"", request[2], request[3], b"200", b"OK", b"", b""]

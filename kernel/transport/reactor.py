@@ -51,7 +51,10 @@ class Timer:
 
 
 class Reactor:
-    """Handlers for sockets and descriptors, timers, and calls from other threads. Not thread-safe but for wake()."""
+    """Handlers for sockets and descriptors, timers, and calls from other threads.
+
+    Only what says so may be used from another thread.
+    """
 
     def __init__(self) -> None:
         self._poller = zmq.Poller()
@@ -115,24 +118,19 @@ class Reactor:
 
     def turn(self, timeout: float | None) -> None:
         """Wait at most `timeout` seconds (None: until something happens), then serve everything once."""
-        ready = self._poller.poll(self._patience(timeout))
-        later = []
-        for waitable, _ in ready:
-            urgent, handler = self._handlers.get(waitable, (False, None))
-            if handler is None:
-                continue
-            if urgent:
-                handler()
-            else:
-                later.append((waitable, handler))
-        for waitable, handler in later:
-            if waitable in self._handlers:  # an earlier handler may have taken it out
-                handler()
+        ready = [waitable for waitable, _ in self._poller.poll(self._patience(timeout))]
+        for urgently in (True, False):
+            for waitable in ready:
+                found = self._handlers.get(waitable)  # an earlier handler may have taken it out
+                if found is not None and found[0] is urgently:
+                    found[1]()
         if self._timers:
             self._run_due()
 
     def close(self) -> None:
-        os.close(self._wake_fd)
+        # A late wake() must not write to whatever gets this descriptor next.
+        closing, self._wake_fd = self._wake_fd, -1
+        os.close(closing)
 
     def _patience(self, timeout: float | None) -> int | None:
         if self.stopping or self._calls:
@@ -140,8 +138,9 @@ class Reactor:
         if self._timers:
             until = max(0.0, self._timers[0][0] - time.monotonic())
             timeout = until if timeout is None else min(timeout, until)
-        # Rounded up: a timer must not spin through the last part of a millisecond.
-        return None if timeout is None else int(timeout * 1000 + 0.999)
+        # Rounded up: a timer must not spin through the last part of a millisecond. A deadline that has just
+        # passed must not become negative, which means "for ever" to poll().
+        return None if timeout is None else max(0, int(timeout * 1000 + 0.999))
 
     def _run_due(self) -> None:
         now = time.monotonic()
