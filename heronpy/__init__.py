@@ -8,27 +8,48 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from heronpy.bolt import BasicBolt, Bolt
     from heronpy.context import TopologyContext
-    from heronpy.kernel.plugin import MetricSink, ResourceManager, Scheduler, StateManager, hookimpl
+    from heronpy.custom_grouping import ICustomGrouping
+    from heronpy.kernel.config import Config
+    from heronpy.kernel.plans import PackingPlan
+    from heronpy.kernel.plugin import (
+        ContainerExit,
+        Launch,
+        Launcher,
+        MetricSink,
+        ResourceManager,
+        Scheduler,
+        StateManager,
+        hookimpl,
+    )
     from heronpy.spout import Spout
     from heronpy.stream import Grouping, Stream
     from heronpy.topology import Topology, TopologyBuilder
     from heronpy.tuple import Tuple
+    from heronpy.window import SlidingWindowBolt, TumblingWindowBolt
 
     __version__: str
 
 __all__ = [
     "BasicBolt",
     "Bolt",
+    "Config",
+    "ContainerExit",
     "Grouping",
+    "ICustomGrouping",
+    "Launch",
+    "Launcher",
     "MetricSink",
+    "PackingPlan",
     "ResourceManager",
     "Scheduler",
+    "SlidingWindowBolt",
     "Spout",
     "StateManager",
     "Stream",
     "Topology",
     "TopologyBuilder",
     "TopologyContext",
+    "TumblingWindowBolt",
     "Tuple",
     "__version__",
     "hookimpl",
@@ -38,16 +59,24 @@ __all__ = [
 _HOMES = {
     "BasicBolt": "heronpy.bolt",
     "Bolt": "heronpy.bolt",
+    "Config": "heronpy.kernel.config",
+    "ContainerExit": "heronpy.kernel.plugin",
     "Grouping": "heronpy.stream",
+    "ICustomGrouping": "heronpy.custom_grouping",
+    "Launch": "heronpy.kernel.plugin",
+    "Launcher": "heronpy.kernel.plugin",
     "MetricSink": "heronpy.kernel.plugin",
+    "PackingPlan": "heronpy.kernel.plans",
     "ResourceManager": "heronpy.kernel.plugin",
     "Scheduler": "heronpy.kernel.plugin",
+    "SlidingWindowBolt": "heronpy.window",
     "Spout": "heronpy.spout",
     "StateManager": "heronpy.kernel.plugin",
     "Stream": "heronpy.stream",
     "Topology": "heronpy.topology",
     "TopologyBuilder": "heronpy.topology",
     "TopologyContext": "heronpy.context",
+    "TumblingWindowBolt": "heronpy.window",
     "Tuple": "heronpy.tuple",
     "hookimpl": "heronpy.kernel.plugin",
 }

@@ -1,0 +1,62 @@
+# Chores, one word each. Everything happens in the virtual environment .venv, which is made when it is missing.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# the groups of pyproject.toml; pip learnt to read them itself only in version 25.1
+DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test fast cluster lint format types bench proto wheel clean
+
+help: ## Show what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | \
+		while IFS='|' read -r target text; do printf '  make %-8s %s\n' "$$target" "$$text"; done
+
+setup: $(VENV)/.dev ## Make .venv with heronpy and all development tools
+
+demo: $(VENV)/.run ## Run a word count with a live table; Ctrl-C stops it
+	@$(BIN)/heronpy demo
+
+test: lint types fast cluster ## Check and test everything
+
+fast: $(VENV)/.dev ## Run the tests that start no cluster
+	$(BIN)/python -m pytest -q -m "not cluster and not slow"
+
+cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow ones
+	$(BIN)/python -m pytest -q -m "cluster or slow"
+
+lint: $(VENV)/.dev ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev ## Mend what lint complains about, as far as a tool can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev ## Check types
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev ## Run the benchmarks
+	$(BIN)/python -m bench
+
+proto: $(VENV)/.dev ## Generate kernel/protocol/control_pb2.* from control.proto
+	cd kernel/protocol && ../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. control.proto
+
+wheel: $(VENV)/.dev ## Build a wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## Remove .venv and everything that was built
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.run: pyproject.toml setup.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "heronpy needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	$(BIN)/python -m pip install --quiet $(DEV)
+	@touch $@
