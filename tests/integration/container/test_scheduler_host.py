@@ -212,6 +212,18 @@ def test_a_host_that_cannot_start_says_why(
     write_tree(state, launch.execution, "local")
 
 
+def test_a_scheduler_that_cannot_start_containers_says_why(
+    config: Config, state: StateManager, launch: TopologyLaunch
+) -> None:
+    in_the_way = Path(launch.work) / "containers"
+    in_the_way.write_text("not a folder")
+    with pytest.raises(UserError, match=f"File exists: '{in_the_way}'"):
+        scheduler_host.start(launch_file(config, NAME))
+    eventually(lambda: host_pid(state) == 0)
+    assert leftovers(launch) == []
+    in_the_way.unlink()
+
+
 def test_kill_clears_what_a_failed_submit_left(config: Config, state: StateManager) -> None:
     state.set(TREE.execution, b"not json")
     assert kill_topology(config, state, NAME, 1.0)

@@ -1,0 +1,52 @@
+"""Storm's classic grouping results, from real processes in two containers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.engine import TOPOLOGIES, Engine, wait_until
+
+EXPECTED_WORDS = {
+    "all_result": {"A": 10, "B": 10},
+    "three_result": {"A": 15, "B": 15},
+    "none_result": {"A": 5, "B": 5},
+    "shuffle_result": {"A": 5, "B": 5},
+    "twice_result": {"A": 10, "B": 10},
+    "both_result": {"A": 30, "B": 30},
+}
+EXPECTED_DISTINCT = {"global_result": [0, 0, 2], "fields_result": 2}
+
+
+def results(folder: Path) -> dict[str, object]:
+    """What the sinks have written so far, tasks of one component added up."""
+    found: dict[str, object] = {}
+    for name in EXPECTED_WORDS:
+        total: Counter[str] = Counter()
+        for path in folder.glob(f"{name}-*.json"):
+            total.update(json.loads(path.read_text() or "{}"))
+        found[name] = dict(total)
+    latest = {
+        name: json.loads(path.read_text() or "{}")
+        for name in EXPECTED_DISTINCT
+        for path in folder.glob(f"{name}-*.json")
+    }
+    found["global_result"] = sorted(latest.get("global_result", {}).values())
+    found["fields_result"] = sum(latest.get("fields_result", {}).values())
+    return found
+
+
+@pytest.mark.cluster
+def test_every_grouping_gives_its_classic_result(engine: Engine, tmp_path: Path) -> None:
+    engine.ok("submit", str(TOPOLOGIES / "classic_groupings.py"), str(tmp_path))
+
+    expected = {**EXPECTED_WORDS, **EXPECTED_DISTINCT}
+    wait_until(lambda: results(tmp_path) == expected, 30, "the results", lambda: str(results(tmp_path)))
+    status = engine.status("Classic")  # everything has been counted: nothing more may come
+    emitted = sum(i["emitted"] for i in status["instances"] if i["component"] == "many")
+    assert emitted == 400
+    assert results(tmp_path) == expected
+    engine.ok("kill", "Classic")
+    assert engine.leftovers() == []

@@ -1,0 +1,132 @@
+"""The verbs against real processes: foreground runs, starts that fail, and starts that take too long."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.engine import TOPOLOGIES, Engine
+
+pytestmark = pytest.mark.cluster
+
+TOPOLOGY = """
+import sys
+import time
+from heronpy import Bolt, Grouping, Spout, Topology
+
+class Words(Spout):
+    outputs = ["word"]
+    def initialize(self, config, context):
+        print("about to begin")
+        {beginning}
+    def next_tuple(self):
+        time.sleep(0.01)
+
+class Count(Bolt):
+    def process(self, tup): ...
+
+class Slow(Topology):
+    words = Words.spec()
+    count = Count.spec(inputs={{words: Grouping.fields("word")}})
+"""
+
+
+@pytest.fixture
+def beginning_with(tmp_path: Path) -> Callable[[str], str]:
+    """A topology file whose spout begins with this statement."""
+
+    def write(statement: str) -> str:
+        path = tmp_path / "slow.py"
+        path.write_text(TOPOLOGY.format(beginning=statement))
+        return str(path)
+
+    return write
+
+
+def begun(engine: Engine, *args: str, until: str) -> subprocess.Popen[str]:
+    """A verb in the background, as soon as its standard error has a line with `until`."""
+    command = [str(Path(sys.executable).parent / "heronpy"), *args]
+    process = subprocess.Popen(
+        command, env=engine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    seen = []
+    for line in process.stderr:
+        seen.append(line)
+        if until in line:
+            return process
+    process.wait()
+    pytest.fail(f"no {until!r} in {seen}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_foreground_run_takes_its_topology_with_it(engine: Engine, number: signal.Signals) -> None:
+    with begun(engine, "run", str(TOPOLOGIES / "trickle.py"), "fore", until="fore runs") as running:
+        assert engine.status("fore")["state"] == "RUNNING"
+        running.send_signal(number)
+        _, said = running.communicate(timeout=60)
+    assert running.returncode == 0
+    assert said.splitlines()[-1] == "fore is stopped, nothing is left"
+    assert engine.leftovers() == []
+
+
+def test_the_demo_counts_words_and_leaves_nothing(engine: Engine) -> None:
+    done = engine.run("demo", "--for", "6s")
+    assert done.returncode == 0, done.stderr
+    assert "demo  RUNNING" in done.stdout
+    assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["words", "count"]
+    assert engine.leftovers() == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "cause"),
+    [
+        ("raise ValueError('no water')", "ValueError: no water (slow.py:10 in initialize)"),
+        ("sys.exit(3)", "called sys.exit(3) (slow.py:10 in initialize)"),
+    ],
+)
+def test_a_start_that_fails_shows_cause_and_log_and_keeps_only_the_logs(
+    engine: Engine, beginning_with: Callable[[str], str], statement: str, cause: str
+) -> None:
+    done = engine.run("submit", beginning_with(statement))
+    said = done.stderr.splitlines()
+    logs = engine.home / "topologies" / "Slow" / "logs"
+    assert done.returncode == 1
+    assert said[-1] == f"error: topology 'Slow' did not start: words[0] failed: {cause}"
+    assert f"last lines of {logs}/words[0].log:" in said
+    assert "  about to begin" in said
+    assert f"all logs are kept in {logs}" in said
+    assert engine.processes() == []
+    assert engine.ok("list", "-o", "json") == "[]\n"
+    assert "about to begin" in engine.ok("logs", "Slow", "words[0]")
+    engine.ok("kill", "Slow")
+    assert engine.leftovers() == []
+
+
+def test_a_start_that_takes_too_long_names_who_is_late(
+    engine: Engine, beginning_with: Callable[[str], str]
+) -> None:
+    said = engine.fails("submit", beginning_with("time.sleep(600)"), "--timeout", "4s", code=3)
+    assert said.splitlines()[-1].startswith(
+        "error: topology 'Slow' did not run within 4s: no words[0] in container 1"
+    )
+    assert "heronpy kill Slow" in said
+    engine.ok("kill", "Slow", "--set", "kill.timeout=1s")
+    assert engine.leftovers() == []
+
+
+def test_a_submit_that_is_interrupted_takes_the_topology_back(
+    engine: Engine, beginning_with: Callable[[str], str]
+) -> None:
+    file = beginning_with("time.sleep(600)")
+    with begun(
+        engine, "submit", file, "--set", "kill.timeout=1s", until="waiting for words[0]"
+    ) as submitting:
+        submitting.send_signal(signal.SIGINT)
+        submitting.communicate(timeout=60)
+    assert submitting.returncode == 130
+    assert engine.leftovers() == []

@@ -1,0 +1,55 @@
+"""Whatever process dies is started again, and data flows on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import psutil
+import pytest
+from support.engine import TOPOLOGIES, Engine, wait_until
+
+
+def executed(status: dict[str, Any]) -> int:
+    return sum(int(instance["executed"]) for instance in status["instances"])
+
+
+def victim(engine: Engine, role: str) -> psutil.Process:
+    """The process that plays a role in container 1 (the master's is container 0)."""
+    if role == "executor":
+        return next(p for p in engine.processes() if "heronpy.container.executor" in p.cmdline() and p.cmdline()[-1] == "1")
+    if role == "scheduler":
+        return next(p for p in engine.processes() if "heronpy.container.scheduler_host" in p.cmdline())
+    return next(p for p in engine.processes() if p.name().startswith(role))
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(
+    "role", ["sink[0]", "ticker[0]", "stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"]
+)
+def test_a_killed_process_is_replaced_and_data_flows_on(engine: Engine, role: str) -> None:
+    engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "resilient")
+    wait_until(lambda: executed(engine.status("resilient")) > 3, 20, "first tuples")
+    killed = victim(engine, role)
+    os.kill(killed.pid, signal.SIGKILL)
+
+    wait_until(lambda: not psutil.pid_exists(killed.pid), 10, f"the end of {role}")
+    wait_until(lambda: victim_is_back(engine, role, killed.pid), 20, f"a new {role}", engine.log_tails)
+    before = executed(engine.status("resilient"))
+
+    def flows() -> bool:
+        status = engine.status("resilient")
+        rate = sum(float(instance["execute_rate"]) for instance in status["instances"])
+        return status["state"] == "RUNNING" and rate > 0 and executed(status) != before
+
+    wait_until(flows, 30, "data to flow again", engine.log_tails)
+    engine.ok("kill", "resilient")
+    assert engine.leftovers() == []
+
+
+def victim_is_back(engine: Engine, role: str, old: int) -> bool:
+    try:
+        return victim(engine, role).pid != old
+    except (StopIteration, psutil.NoSuchProcess):
+        return False

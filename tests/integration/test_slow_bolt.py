@@ -1,0 +1,33 @@
+"""A slow bolt slows its spout through credit, and nothing grows."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from support.engine import TOPOLOGIES, Engine, wait_until
+
+
+def instance(status: dict[str, Any], component: str) -> dict[str, Any]:
+    return next(i for i in status["instances"] if i["component"] == component)
+
+
+@pytest.mark.cluster
+def test_a_slow_bolt_holds_its_spout_back(engine: Engine) -> None:
+    engine.ok("submit", str(TOPOLOGIES / "slow_sink.py"))
+    wait_until(lambda: instance(engine.status("SlowSink"), "slow")["executed"] > 300, 30, "the first tuples")
+    first = engine.status("SlowSink")
+    time.sleep(5)
+    second = engine.status("SlowSink")
+
+    emitted = instance(second, "flood")["emitted"] - instance(first, "flood")["emitted"]
+    executed = instance(second, "slow")["executed"] - instance(first, "slow")["executed"]
+    # The bolt manages at most 200 a second; a quarter of a second of work, and one batch, may be under way.
+    assert 0 < executed <= 1200
+    assert emitted <= executed + 1024
+    assert instance(second, "slow")["queue"] <= 1024
+    assert instance(second, "flood")["waiting"] > 0.5
+    for before, after in zip(first["instances"], second["instances"], strict=True):
+        assert after["memory_bytes"] - before["memory_bytes"] < 8 << 20
+    engine.ok("kill", "SlowSink")

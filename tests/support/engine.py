@@ -1,0 +1,99 @@
+"""A real engine for tests: the `heronpy` command with a home of its own, and proof that nothing is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+TOPOLOGIES = Path(__file__).parent.parent / "integration" / "topologies"
+
+
+class Engine:
+    """Runs verbs as a user would, each in a process of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environment = {**os.environ, "HERONPY_HOME": str(home), "NO_COLOR": "1"}
+
+    def run(self, *args: str, timeout: float = 60.0, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a verb; the result has its exit code and output."""
+        return subprocess.run(
+            [str(Path(sys.executable).parent / "heronpy"), *args],
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    def ok(self, *args: str, timeout: float = 60.0, **environment: str) -> str:
+        """Run a verb that must succeed; its standard output."""
+        done = self.run(*args, timeout=timeout, **environment)
+        assert done.returncode == 0, f"heronpy {' '.join(args)}: exit {done.returncode}\n{done.stderr}{done.stdout}{self.log_tails()}"
+        return done.stdout
+
+    def fails(self, *args: str, code: int = 1, timeout: float = 60.0, **environment: str) -> str:
+        """Run a verb that must fail with this code and without a traceback; its standard error."""
+        done = self.run(*args, timeout=timeout, **environment)
+        assert done.returncode == code, f"heronpy {' '.join(args)}: exit {done.returncode}\n{done.stderr}{done.stdout}"
+        assert "Traceback" not in done.stderr, done.stderr
+        return done.stderr
+
+    def status(self, name: str) -> dict[str, Any]:
+        status: dict[str, Any] = json.loads(self.ok("status", name, "-o", "json"))
+        return status
+
+    def processes(self) -> list[psutil.Process]:
+        """Every process that was started for this home, wherever it went."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("HERONPY_HOME") == str(self.home) or str(self.home) in " ".join(process.cmdline()):
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+                continue
+        return [process for process in found if process.pid != os.getpid()]
+
+    def leftovers(self) -> list[str]:
+        """What a home full of killed topologies still holds: nothing, or names of it."""
+        left = [f"process {p.pid}: {' '.join(p.cmdline())}" for p in self.processes()]
+        left += [str(path) for path in self.home.glob("topologies/*")]
+        left += [str(path) for path in self.home.glob("state/*") if not path.name.startswith("@")]
+        left += [str(path) for path in self.home.glob("state/@sessions/*")]
+        return left
+
+    def log_tails(self) -> str:
+        """The last lines of every log, for a failure that must be understood from CI's output alone."""
+        tails = []
+        for log in sorted(self.home.glob("topologies/*/logs/*.log")):
+            lines = log.read_text(errors="replace").splitlines()[-15:]
+            tails.append("\n".join([f"== {log.name}", *lines]))
+        return "\n".join(tails)
+
+    def close(self) -> None:
+        """Kill whatever a failed test left, so that the next one starts clean."""
+        self.run("kill", "--all", timeout=60)
+        for process in self.processes():
+            process.kill()
+
+
+def wait_until(condition: Callable[[], bool], timeout: float, what: str, detail: Callable[[], str] = str) -> None:
+    """Wait for a condition; the failure names it."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not after {timeout:g} s {detail()}"
+        time.sleep(0.05)
+
+
+def lines_of(folder: Path, pattern: str) -> Iterator[str]:
+    for path in sorted(folder.glob(pattern)):
+        yield from path.read_text().splitlines()
