@@ -30,15 +30,15 @@ class Tuple(_Row):
     __slots__ = ()
 
     #: field name → position in values
-    field_index: ClassVar[dict[str, int]] = {}
+    _field_index: ClassVar[dict[str, int]] = {}
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is not str:
             return tuple.__getitem__(self, key)
         try:
-            return self.values[self.field_index[key]]
+            return self.values[self._field_index[key]]
         except KeyError:
-            raise KeyError(self._no_field(key)) from None
+            raise KeyError(missing_field(self, key)) from None
 
     if TYPE_CHECKING:
         # Fields may have any name, also those of tuple's methods.
@@ -47,17 +47,15 @@ class Tuple(_Row):
 
         def __getattribute__(self, name: str) -> Any: ...
 
-    else:
-
-        def __getattr__(self, name: str) -> Any:
-            raise AttributeError(self._no_field(name))
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (tuple(self.field_index), tuple(self))
+        return _rebuild, (tuple(self._field_index), tuple(self))
 
-    def _no_field(self, name: str) -> str:
-        whose = f"stream {self.stream!r} of {self.component!r}"
-        return f"no field {name!r} in {whose}{did_you_mean(name, self.field_index)}"
+
+# Not a __getattr__ of the class: that would slow down every tup.word.
+def missing_field(tup: Tuple, name: str) -> str:
+    """What to tell someone who asked for a field that is not there."""
+    whose = f"stream {tup.stream!r} of {tup.component!r}"
+    return f"no field {name!r} in {whose}{did_you_mean(name, tup._field_index)}"
 
 
 def _field(position: int) -> property:
@@ -73,11 +71,11 @@ def tuple_class(fields: tuple[str, ...]) -> type[Tuple]:
     body: dict[str, Any] = {
         name: _field(position)
         for position, name in enumerate(fields)
-        if name not in METADATA and not name.startswith("_") and name != "field_index"
+        if name not in METADATA and not name.startswith("_")
     }
     body["__slots__"] = ()
     body["__module__"] = __name__
-    body["field_index"] = {name: position for position, name in enumerate(fields)}
+    body["_field_index"] = {name: position for position, name in enumerate(fields)}
     return type("Tuple", (Tuple,), body)
 
 

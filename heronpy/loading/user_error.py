@@ -11,6 +11,7 @@ import msgspec
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Source
+from heronpy.tuple import Tuple, missing_field
 
 #: modules whose frames are the engine's or the interpreter's, not the user's
 _ENGINE = ("heronpy", "importlib", "runpy")
@@ -51,6 +52,8 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         code = f": {error.text.strip()}" if error.text else ""
         return f"{type(error).__name__}: {error.msg}{code}"
+    if isinstance(error, AttributeError) and isinstance(error.obj, Tuple) and error.name:
+        return f"{type(error).__name__}: {missing_field(error.obj, error.name)}"
     try:
         text = " ".join(str(error).split())
     except Exception:

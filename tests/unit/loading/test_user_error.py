@@ -11,6 +11,7 @@ from heronpy.component import make_component
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Source
 from heronpy.loading import UserFailure, describe_user_error, import_user_module, resolve_class
+from heronpy.tuple import tuple_class
 
 FILE = """\
 import json
@@ -51,6 +52,9 @@ class Bad(BasicBolt):
 
     def spec_of_nothing(self):
         Spout.spec("words", par=0)
+
+    def misspells(self, tup):
+        return tup.wrod
 """
 
 
@@ -110,6 +114,14 @@ def test_frames_of_the_engine_are_left_out(source: Source) -> None:
     frames = [line.strip() for line in failure.traceback.splitlines() if line.startswith("  File")]
     assert frames[-1] == f'File "{source.file}", line 8, in process'
     assert not any(f"heronpy{os.sep}" in frame for frame in frames)
+
+
+def test_a_misspelt_field_is_answered_with_those_there_are(source: Source) -> None:
+    tup = tuple_class(("word", "count"))._make((1, "words", "default", 1, ["a", 1]))
+    assert failure_of(source, "misspells", tup).summary == (
+        "AttributeError: no field 'wrod' in stream 'default' of 'words'; did you mean 'word'?"
+        " (wordcount.py:41 in misspells)"
+    )
 
 
 def test_a_chain_of_errors_is_told_whole(source: Source) -> None:
