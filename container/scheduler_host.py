@@ -32,8 +32,8 @@ READY = b"ready"
 TAIL = 10
 
 
-def start(launch_file: Path, *, timeout: float = 30.0) -> None:
-    """Start the process in the background and return when it has taken its node, or another has.
+def start(launch_file: Path, *, timeout: float = 120.0) -> None:
+    """Start the process in the background; returns when it has started the containers, or another has them.
 
     It keeps neither our terminal nor our pipes; what it says goes to the topology's logs/scheduler.log.
     """
@@ -78,13 +78,18 @@ def host(launch_file: str, ready: int | None = None) -> None:
     state.initialize(config)
     try:
         scheduler = _claim(launch, state, registry)
-        if ready is not None:
-            os.write(ready, READY)
-            os.close(ready)
-        if scheduler is not None:
-            SchedulerHost(launch_file, state, scheduler).run()
+        if scheduler is None:
+            _tell(ready)
+        else:
+            SchedulerHost(launch_file, state, scheduler).run(lambda: _tell(ready))
     finally:
         state.close()
+
+
+def _tell(ready: int | None) -> None:
+    if ready is not None:
+        os.write(ready, READY)
+        os.close(ready)
 
 
 def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> Scheduler | None:

@@ -8,6 +8,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -20,7 +21,7 @@ from heronpy.container.requests import Request, answer_request, pending_requests
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.teardown import clear_topology
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, NodeMissing, UserError
+from heronpy.kernel.errors import NodeMissing, UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
 from heronpy.kernel.tree import Tree
@@ -53,9 +54,10 @@ class SchedulerHost:
         self._due: dict[int, float] = {}
         self._stopping = False
 
-    def run(self) -> None:
+    def run(self, on_ready: Callable[[], None]) -> None:
         """Until the topology is killed, or this process is asked to go; containers outlive the latter."""
         self._startup()
+        on_ready()
         try:
             while not self._stopping:
                 self._turn()
@@ -131,11 +133,15 @@ class SchedulerHost:
 
     def _restart_due(self, now: float) -> None:
         due = [container for container, at in self._due.items() if at <= now]
-        if due:
-            self._scheduler.on_restart(due)
         for container in due:
             del self._due[container]
             self._started[container] = now
+            try:
+                self._scheduler.on_restart([container])
+            except Exception:
+                # a full disk, or a plugin's mistake: the others still need us, and it may pass
+                log.exception("container %d could not be started", container)
+                self._on_exit(ContainerExit(container, None))
 
     def _follow_plan(self) -> None:
         try:
@@ -156,9 +162,9 @@ class SchedulerHost:
         for path, request in pending_requests(self._state, self._name):
             try:
                 self._serve(request)
-            except HeronError as error:
-                log.error("%s failed: %s", request.kind, error)
-                answer_request(self._state, path, request, str(error))
+            except Exception as error:
+                log.exception("%s failed", request.kind)
+                answer_request(self._state, path, request, str(error) or type(error).__name__)
                 continue
             if self._stopping:
                 return

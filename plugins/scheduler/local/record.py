@@ -40,7 +40,13 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         for path in sorted(self._folder.glob("*.json")):
-            yield msgspec.json.decode(path.read_bytes(), type=Record)
+            try:
+                record = msgspec.json.decode(path.read_bytes(), type=Record)
+            except msgspec.DecodeError:
+                # only a machine that lost its power tears a file, and no container outlives that
+                path.unlink(missing_ok=True)
+                continue
+            yield record
 
     def _path(self, container: int) -> Path:
         return self._folder / f"{container}.json"

@@ -106,14 +106,14 @@ class LocalScheduler(Scheduler):
         while waiting and (left := deadline - time.monotonic()) > 0:
             for ended in self._wait(waiting, left, wakeable=False):
                 del waiting[ended]
-        for each, running in ending.items():
-            running.finish()
-            del self._running[each]
-            self._records.remove(each)
+        for each in containers:
+            if each in ending:
+                self._running.pop(each).finish()
+            self._forget(each)
 
     def _forget(self, container: int) -> None:
-        """Kill what a dead executor may have left before its successor starts."""
-        for record in self._records:
+        """Kill what a dead executor may have left, and drop its record."""
+        for record in list(self._records):
             if record.container == container:
                 kill_group(record)
                 self._records.remove(container)

@@ -51,6 +51,24 @@ class TestLocalScheduler(SchedulerContract):
         second.close()
         assert launcher.left() == []
 
+    def test_a_record_that_was_torn_is_no_record(self, scheduler: Scheduler, tmp_path: Path) -> None:
+        record = tmp_path / "containers" / "1.json"
+        record.parent.mkdir()
+        record.write_bytes(b"")
+        assert list(scheduler.adopt(plan(1))) == []
+        assert not record.exists()
+
+    def test_an_update_ends_what_a_dead_container_left(
+        self, scheduler: Scheduler, launcher: SleeperLauncher
+    ) -> None:
+        scheduler.on_schedule(plan(1))
+        eventually(lambda: len(launcher.running()) == 2)
+        first = launcher.running()[1]
+        os.kill(first, signal.SIGKILL)
+        eventually(lambda: 1 not in launcher.running())
+        scheduler.on_update(plan(1), plan())
+        assert set(launcher.left()) == {*launcher.started()[0][0]}
+
     @pytest.mark.parametrize("changed", [{"started": 1}, {"boot": "another"}])
     def test_a_pid_that_changed_hands_is_left_alone(
         self, launcher: SleeperLauncher, tmp_path: Path, changed: dict[str, object]
