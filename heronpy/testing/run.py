@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -18,7 +19,7 @@ from heronpy.kernel.errors import TopologyError
 from heronpy.testing.clock import Clock
 from heronpy.testing.names import component_called, input_from, stream_called
 from heronpy.testing.placing import Testable, placed
-from heronpy.testing.stand_in import FedSpout
+from heronpy.testing.stand_in import FedRow, FedSpout
 from heronpy.testing.troupe import Troupe
 
 #: calls of next_tuple after which a spout counts as one that never ends
@@ -74,15 +75,15 @@ class TopologyTest:
         """`topology` is a Topology class, a TopologyBuilder or a LogicalPlan.
 
         `settings` are those of heron.toml, as for `--set`. `containers` matters to local_or_shuffle only.
-        Tasks take turns in the order of the plan, and shuffle groupings begin with the first task; a `seed`
-        mixes both up.
+        Without a `seed` every tuple goes all the way before a spout is asked for the next one, and shuffle
+        groupings begin with the first task. A seed mixes everything up, in its own reproducible way: queues
+        form and batches grow, as in production.
         """
         self._plan, self._find = placed(topology, containers)
         self._flow = _flow(settings or {})
         self._seed = seed
         self.clock = clock or Clock()
-        #: spout → its rows that no task has yet, each with its stream and the task it is for
-        self._fed: dict[str, list[tuple[list[Any], str, int | None]]] = {}
+        self._fed: dict[str, deque[FedRow]] = {}
         #: spout → the task that is next in turn
         self._turns: dict[str, Iterator[int]] = {}
         self._troupe: Troupe | None = None
@@ -108,8 +109,10 @@ class TopologyTest:
         if self._troupe is not None and spout not in self._fed:
             msg = f"spout {spout!r} runs as itself already"
             raise TopologyError(msg, hint="feed it before the first step of the run")
-        self._turns.setdefault(spout, itertools.cycle(range(component.parallelism)))
-        self._fed.setdefault(spout, []).extend((list(row), stream, index) for row in rows)
+        turns = self._turns.setdefault(spout, itertools.cycle(range(component.parallelism)))
+        self._fed.setdefault(spout, deque()).extend(
+            FedRow(list(row), stream, next(turns) if index is None else index) for row in rows
+        )
 
     def send(
         self,
@@ -138,8 +141,7 @@ class TopologyTest:
         """Go on until nothing moves any more. Spouts that are not fed are left alone: see run_spouts."""
         __tracebackhide__ = True
         troupe = self._going()
-        while troupe.round(_is_fed):
-            pass
+        troupe.settle(_is_fed)
         troupe.check_ledger()
 
     def run_spouts(self, calls: int | None = None) -> None:
@@ -219,19 +221,12 @@ class TopologyTest:
         return self._troupe
 
     def _going(self) -> Troupe:
-        """The tasks, ready for a step, with all that they are fed."""
+        """The tasks, ready for a step."""
         __tracebackhide__ = True
         troupe = self._started()
         if self._closed or troupe.failure is not None:
             msg = f"this run is over: {troupe.failure!r}" if troupe.failure else "this run is closed"
             raise TopologyError(msg, hint="make a new one")
-        for spout, rows in self._fed.items():
-            tasks = troupe.tasks_of(spout)
-            for values, stream, index in rows:
-                receiver = tasks[next(self._turns[spout]) if index is None else index].component
-                assert isinstance(receiver, FedSpout)
-                receiver.rows.append((values, stream))
-            rows.clear()
         return troupe
 
 

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from heronpy.bolt import Bolt
 from heronpy.spout import Spout
 
 
+class FedRow(NamedTuple):
+    """One tuple that a test wants emitted."""
+
+    values: list[Any]
+    stream: str
+    #: index of the task that is to do it
+    speaker: int
+
+
 class FedSpout(Spout):
     """Takes the place of a spout that a test feeds."""
 
-    #: (values, stream), filled by the test
-    rows: deque[tuple[Sequence[Any], str]]
+    index: int
+    #: shared by all tasks of the spout, so that they keep the order of the list
+    rows: deque[FedRow]
 
     def next_tuple(self) -> None:
-        if self.rows:
-            values, stream = self.rows.popleft()
-            self.emit(values, stream=stream)
+        if self.rows and self.rows[0].speaker == self.index:
+            row = self.rows.popleft()
+            self.emit(row.values, stream=row.stream)
 
 
 class Recorder:

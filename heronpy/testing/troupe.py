@@ -6,7 +6,7 @@ import functools
 import itertools
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -17,7 +17,7 @@ from heronpy.kernel.plans import PhysicalPlan
 from heronpy.spout import Spout
 from heronpy.testing.clock import Clock
 from heronpy.testing.placing import Finder
-from heronpy.testing.stand_in import FedSpout, Recorder
+from heronpy.testing.stand_in import FedRow, FedSpout, Recorder
 from heronpy.testing.wire import MemoryLink, Wire
 from heronpy.window import SlidingWindowBolt, TumblingWindowBolt
 
@@ -25,7 +25,7 @@ _INCARNATION = 1
 
 
 class Troupe:
-    """Tasks that take turns: in the order of the plan, or shuffled by a seed."""
+    """Tasks that take turns: each tuple goes all the way before the next, or a seed mixes them all."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Troupe:
         settings: FlowSettings,
         clock: Clock,
         seed: int | None,
-        fed: Collection[str],
+        fed: Mapping[str, deque[FedRow]],
     ) -> None:
         self._plan = plan
         self._clock = clock
@@ -58,7 +58,9 @@ class Troupe:
             self._call(task, task.initialize)
             self._raise_failure()
 
-    def _build(self, task_id: int, find: Finder, settings: FlowSettings, fed: Collection[str]) -> Task:
+    def _build(
+        self, task_id: int, find: Finder, settings: FlowSettings, fed: Mapping[str, deque[FedRow]]
+    ) -> Task:
         def stand_in(path: str) -> type[Any]:
             return FedSpout if path == component.class_path else find(path)
 
@@ -74,7 +76,8 @@ class Troupe:
             (lambda _: 0) if self._dice is None else self._dice.randrange,
         )
         if isinstance(task.component, FedSpout):
-            task.component.rows = deque()
+            task.component.rows = fed[component.name]
+            task.component.index = self._plan.task(task_id).index
         if isinstance(task.component, TumblingWindowBolt | SlidingWindowBolt):
             task.component.clock = self._clock.time
         self.recorders[task_id] = Recorder(task.component, self._numbering)
@@ -89,10 +92,19 @@ class Troupe:
         __tracebackhide__ = True
         moved = False
         for task in self._order(list(self.wire.tasks)):
-            resting = isinstance(task.component, Spout) and not asked(task)
+            is_spout = isinstance(task.component, Spout)
+            resting = is_spout and not asked(task)
             moved |= self._turn(task, functools.partial(_rest, task) if resting else task.loop.turn)
             self._raise_failure()
+            if is_spout and not resting and self._dice is None:
+                self.settle()
         return moved
+
+    def settle(self, asked: Callable[[Task], bool] = lambda _: False) -> None:
+        """Go on until nothing moves."""
+        __tracebackhide__ = True
+        while self.round(asked):
+            pass
 
     def until_next_due(self, longest: float) -> float:
         """Seconds until some task has something to do by the clock."""

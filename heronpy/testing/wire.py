@@ -33,7 +33,7 @@ class Wire:
         receiver.on_frame(prefix, payload)
         if read.kind == DATA:
             waiting = receiver.parts.counters.queued
-            self.brought[read.destination] = self.brought.get(read.destination, 0) + read.count
+            self.brought[read.destination] = self.brought.get(read.destination, 0) + read.tuples
             self.most_queued[read.destination] = max(waiting, self.most_queued.get(read.destination, 0))
 
 
