@@ -17,6 +17,7 @@ import msgspec
 
 from heronpy.container.launch import Child, Role, TopologyLaunch
 from heronpy.container.roles import ROLES, load
+from heronpy.kernel.config import Config
 
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70
@@ -54,7 +55,7 @@ def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLE
 
 def configure_logging(launch: TopologyLaunch) -> None:
     """Log lines go to standard error, which is a file by then."""
-    level = launch.config["values"]["log.level"]
+    level = Config.from_plain(launch.config).text("log.level")
     logging.basicConfig(format=LOG_FORMAT, level=level, force=True)
 
 
