@@ -103,7 +103,9 @@ def wait_until_running(
                 progress(f"waiting for {missing}")
                 told = missing
             if time.monotonic() >= deadline:
-                msg = f"topology {name!r} did not run within {format_duration(timeout)}: no {missing}"
+                msg = (
+                    f"topology {name!r} did not run within {format_duration(timeout)}: waiting for {missing}"
+                )
                 raise TimedOut(msg, hint=f"heronpy logs {name}, heronpy status {name} or heronpy kill {name}")
             time.sleep(ASK_EVERY)
 

@@ -110,12 +110,14 @@ def test_a_start_that_fails_shows_cause_and_log_and_keeps_only_the_logs(
 def test_a_start_that_takes_too_long_names_who_is_late(
     engine: Engine, beginning_with: Callable[[str], str]
 ) -> None:
-    said = engine.fails("submit", beginning_with("time.sleep(600)"), "--timeout", "4s", code=3)
+    said = engine.fails(
+        "submit", beginning_with("time.sleep(600)"), "--timeout", "4s", "--set", "kill.timeout=1s", code=3
+    )
     assert said.splitlines()[-1].startswith(
-        "error: topology 'Slow' did not run within 4s: no words[0] in container 1"
+        "error: topology 'Slow' did not run within 4s: waiting for words[0] in container 1"
     )
     assert "heronpy kill Slow" in said
-    engine.ok("kill", "Slow", "--set", "kill.timeout=1s")
+    engine.ok("kill", "Slow")
     assert engine.leftovers() == []
 
 
