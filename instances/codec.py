@@ -45,7 +45,11 @@ class PlainCodec:
 
 
 def _portable(value: object) -> object:
-    return value if _survives(value) else msgspec.msgpack.Ext(_PICKLED, _pickled(value))
+    try:
+        plain = _survives(value)
+    except RecursionError:  # a list that holds itself, which pickle can do
+        plain = False
+    return value if plain else msgspec.msgpack.Ext(_PICKLED, _pickled(value))
 
 
 def _survives(value: object) -> bool:
