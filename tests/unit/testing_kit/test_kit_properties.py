@@ -1,4 +1,4 @@
-"""For any small topology and any order of turns: every tuple arrives as often as its groupings say, in order."""
+"""For any small topology and order of turns: tuples arrive as often as their groupings say, and in order."""
 
 from __future__ import annotations
 
