@@ -1,0 +1,126 @@
+"""What the documents list is what there is: settings, hooks, interfaces, frames, messages, verbs, links."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import heronpy
+from heronpy.cli.main import VERBS
+from heronpy.kernel import frame
+from heronpy.kernel.config import load_config
+from heronpy.kernel.plugin import hookspecs
+from heronpy.kernel.plugin.registry import KINDS
+from heronpy.kernel.protocol import PROTOCOL_VERSION, Envelope
+
+ROOT = Path(__file__).parent.parent.parent.parent
+DOCS = ROOT / "docs"
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+CONFIG = load_config("/dev/null", environ={})
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of every table row."""
+    lines = [line for line in (DOCS / page).read_text().splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize("key", sorted(set(CONFIG) - {"home", "metrics.sinks"}))
+def test_every_setting_is_documented_with_its_default(key: str) -> None:
+    (row,) = (row for row in rows("configuration.md") if row[0] == f"`{key}`")
+    shown = row[1].strip("`")
+    again = load_config("/dev/null", environ={}, flags={key: shown})
+    assert again[key] == CONFIG[key]
+
+
+def test_no_setting_is_documented_that_does_not_exist() -> None:
+    keys = {
+        cells[0].strip("`") for cells in rows("configuration.md") if re.fullmatch(r"`[a-z_.]+`", cells[0])
+    }
+    assert {key for key in keys if not key.startswith("topology.")} == set(CONFIG)
+
+
+@pytest.mark.parametrize("hook", sorted(KINDS))
+def test_every_hook_is_documented_with_its_signature(hook: str) -> None:
+    function = getattr(hookspecs, hook)
+    returns = function.__annotations__["return"]
+    assert f"`{hook}() -> {returns}`" in (DOCS / "plugins.md").read_text()
+
+
+@pytest.mark.parametrize("interface", ["ResourceManager", "Scheduler", "StateManager", "MetricSink"])
+def test_every_method_to_write_is_documented_with_its_signature(interface: str) -> None:
+    page = (DOCS / "plugins.md").read_text()
+    section = page.split(f"**`{interface}`**")[1].split("**`")[0]
+    cls = getattr(heronpy, interface)
+    for name in sorted(cls.__abstractmethods__):
+        signature = str(inspect.signature(getattr(cls, name))).replace("'", "")
+        signature = signature.replace("(self, ", "(").replace("(self)", "()")
+        assert f"`{name}{signature}`" in section
+
+
+def test_the_frame_layout_is_the_documented_one() -> None:
+    prefix = frame.Prefix(frame.DATA, *range(1, 9))
+    sealed, _ = frame.seal(prefix, b"payload")
+    values = {"magic": frame.MAGIC, "version": frame.VERSION, **prefix._asdict()}
+    table = [cells for cells in rows("protocol.md") if len(cells) == 4 and cells[1].isdigit()]
+    layout = [(int(offset), int(size), name) for offset, size, name, _ in table]
+    for offset, size, name in layout[:-1]:
+        assert int.from_bytes(sealed[offset : offset + size], "little") == values[name], name
+    assert [name for *_, name in layout] == [*values, "crc"]
+    assert layout[-1][0] + layout[-1][1] == frame.PREFIX_BYTES
+
+
+def test_every_kind_of_frame_is_documented() -> None:
+    kinds = {
+        int(cells[0]): cells[1] for cells in rows("protocol.md") if len(cells) == 4 and cells[1].isupper()
+    }
+    assert set(kinds) == frame.KINDS
+    assert {number: getattr(frame, name) for number, name in kinds.items()} == {each: each for each in kinds}
+
+
+def test_every_control_message_and_both_versions_are_documented() -> None:
+    fields = Envelope.DESCRIPTOR.oneofs_by_name["body"].fields
+    bodies = {field.message_type.name for field in fields if field.message_type is not None}
+    documented = {
+        cells[0].strip("`") for cells in rows("protocol.md") if re.fullmatch(r"`[A-Z]\w+`", cells[0])
+    }
+    assert documented == bodies
+    text = " ".join((DOCS / "protocol.md").read_text().split())
+    assert f"data frames (version {frame.VERSION}, `kernel/frame.py`)" in text
+    assert f"control messages (version {PROTOCOL_VERSION}, `kernel/protocol/control.proto`)" in text
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_documented(verb: str) -> None:
+    assert f"`heronpy {verb}" in (DOCS / "cli.md").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_nobody_is_told_to_install_the_other_package(page: Path) -> None:
+    assert "pip install heronpy" not in re.sub(r"[^\S\n]+", " ", page.read_text())
+
+
+def test_architecture_is_short_and_its_files_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert len(text.splitlines()) < 200
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|proto|md|toml))`", text))
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    readme, ci = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
+    assert ci.splitlines()[-1] == "make test"
+    first_screen = readme.splitlines()[:25]
+    assert any(line.startswith("make demo") for line in first_screen)
+    assert any(line.startswith("make test") for line in first_screen)
