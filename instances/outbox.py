@@ -101,7 +101,7 @@ class Outbox:
         """A lane has reached its limit: send, or wait until the receiver lets us."""
         while len(lane.rows) >= lane.limit:
             if not self._send(lane):
-                self._wait_for(lane.channel)
+                self._wait_for(lane)
 
     def flush(self) -> None:
         """Send all that credit allows; what it does not allow stays."""
@@ -141,10 +141,11 @@ class Outbox:
                 channel.probed_at = now
                 self._link.send(*seal(self._prefix(PROBE, lane, 0), b""))
 
-    def _wait_for(self, channel: Channel) -> None:
+    def _wait_for(self, lane: Lane) -> None:
         begun = self._clock()
-        self.held_up_by = channel.task
-        while channel.spending.room() <= 0:
+        self.held_up_by = lane.channel.task
+        # flush_due() may have used the new credit for this very lane, which then is not full any more.
+        while lane.channel.spending.room() <= 0 and len(lane.rows) >= lane.limit:
             if self._link.stopping:
                 raise Stopping
             self.probe()

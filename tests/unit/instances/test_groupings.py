@@ -52,7 +52,7 @@ def test_a_direct_edge_has_no_grouping() -> None:
 
 
 def test_local_or_shuffle_stays_in_the_container_if_it_can() -> None:
-    """Tasks are dealt to two containers in turn: of 2, 3, 4 only 3 is in container 1, where the emitter is."""
+    """Of the tasks 2, 3 and 4 only 3 is in container 1, where the emitter is."""
     assert chosen("local_or_shuffle", rows=3) == [[3], [3], [3]]
     assert {task for tasks in chosen("local_or_shuffle", rows=3, par=1) for task in tasks} == {2}
 

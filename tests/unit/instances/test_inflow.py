@@ -1,0 +1,140 @@
+"""The inflow and the exchange: which frames are accepted, and what credit is given for them."""
+
+from __future__ import annotations
+
+import pytest
+from support.plans import SINK, SOURCE, edge, plan_of
+
+from heronpy.instances.codec import PlainCodec
+from heronpy.instances.counters import Counters
+from heronpy.instances.exchange import Exchange
+from heronpy.instances.inflow import Inflow
+from heronpy.instances.outbox import Outbox
+from heronpy.instances.settings import FlowSettings
+from heronpy.kernel.credit import HELLO, Grant
+from heronpy.kernel.frame import CREDIT, DATA, PROBE, Prefix, seal, unseal
+
+MINE = 3
+THEIRS = 8
+
+
+class GrantLink:
+    """A link that keeps the grants that are sent: (to whom, grant)."""
+
+    stopping = False
+
+    def __init__(self) -> None:
+        self.grants: list[tuple[int, Grant]] = []
+
+    def send(self, prefix: bytes, payload: bytes) -> None:
+        read = unseal(prefix, payload)
+        assert (read.kind, read.source, read.incarnation) == (CREDIT, SINK, MINE)
+        self.grants.append((read.destination, Grant.decode(payload)))
+
+    def pump(self, timeout: float) -> None:
+        raise AssertionError
+
+
+class Receiver:
+    def __init__(self, spouts: int = 1) -> None:
+        plan = plan_of(edge("shuffle"), spouts=spouts)
+        if spouts > 1:
+            assert plan.task(spouts + 1).component == "count"
+        self.task = spouts + 1
+        self.link = GrantLink()
+        self.counters = Counters()
+        settings = FlowSettings(credit_initial=100, credit_window=0.25)
+        self.inflow = Inflow(plan, self.task, MINE, self.link, settings, self.counters)
+        outbox = Outbox(plan, self.task, MINE, PlainCodec(), self.link, settings, self.counters)
+        self.exchange = Exchange(self.task, self.inflow, outbox, self.counters)
+
+    def get(
+        self, kind: int, position: int, tuples: int = 0, *, source: int = SOURCE, payload: bytes = b""
+    ) -> None:
+        prefix = Prefix(kind, self.task, source, 0, tuples, 1, THEIRS, 0, position)
+        self.exchange.on_frame(*seal(prefix, payload))
+
+
+def test_a_new_task_greets_everybody_upstream() -> None:
+    receiver = Receiver()
+    receiver.inflow.greet()
+    assert receiver.link.grants == [(SOURCE, HELLO)]
+
+
+def test_frames_queue_up_and_consumption_gives_credit() -> None:
+    receiver = Receiver()
+    receiver.get(DATA, 0, 40)
+    receiver.get(DATA, 40, 40)
+    assert [delivery.prefix.position for delivery in receiver.inflow.inbox] == [0, 40]
+    assert receiver.counters.queued == 80
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 10)
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 10)
+    assert receiver.link.grants == [(SOURCE, Grant(THEIRS, 10, 110))]
+    receiver.inflow.grant_all()
+    receiver.inflow.grant_all()
+    assert receiver.link.grants[1:] == [(SOURCE, Grant(THEIRS, 20, 120))]
+    assert receiver.counters.queued == 60
+
+
+def test_the_window_follows_the_pace_and_is_never_closed() -> None:
+    receiver = Receiver()
+    receiver.get(DATA, 0, 10)
+    receiver.inflow.on_pace(0.001)
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 1)
+    receiver.inflow.on_pace(60.0)
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 9)
+    assert receiver.link.grants == [(SOURCE, Grant(THEIRS, 1, 251)), (SOURCE, Grant(THEIRS, 10, 251))]
+
+
+def test_gaps_are_counted_and_repeats_rejected() -> None:
+    receiver = Receiver()
+    receiver.get(DATA, 0, 10)
+    receiver.get(DATA, 30, 10)
+    receiver.get(DATA, 30, 10)
+    assert (receiver.counters.missing, receiver.counters.rejected, len(receiver.inflow.inbox)) == (20, 1, 2)
+
+
+def test_a_probe_is_answered_although_nothing_is_new() -> None:
+    receiver = Receiver()
+    receiver.get(DATA, 0, 10)
+    for _ in range(2):
+        receiver.get(PROBE, 25)
+    assert receiver.counters.missing == 15
+    assert receiver.link.grants == [(SOURCE, Grant(THEIRS, 15, 115))] * 2
+
+
+def test_what_a_replaced_emitter_sent_is_processed_but_gives_its_successor_no_credit() -> None:
+    receiver = Receiver()
+    receiver.get(DATA, 0, 10)
+    successor = Prefix(DATA, SINK, SOURCE, 0, 5, 1, THEIRS + 1, 0, 0)
+    receiver.exchange.on_frame(*seal(successor, b""))
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 10)
+    receiver.inflow.grant_all()
+    assert receiver.link.grants == []
+    receiver.inflow.on_consumed(SOURCE, THEIRS + 1, 5)
+    assert receiver.link.grants == [(SOURCE, Grant(THEIRS + 1, 5, 105))]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "payload"),
+    [
+        (Prefix(DATA, SINK + 1, SOURCE, 0, 1, 1, THEIRS, 0, 0), b""),  # for somebody else
+        (Prefix(DATA, SINK, 99, 0, 1, 1, THEIRS, 0, 0), b""),  # from somebody who does not feed us
+        (Prefix(CREDIT, SINK, SOURCE, 0, 0, 1, THEIRS, 0, 0), b"short"),
+        (Prefix(CREDIT, SINK, 99, 0, 0, 1, THEIRS, 0, 0), HELLO.encode()),
+    ],
+)
+def test_what_makes_no_sense_is_dropped_and_counted(prefix: Prefix, payload: bytes) -> None:
+    receiver = Receiver()
+    receiver.exchange.on_frame(*seal(prefix, payload))
+    assert receiver.counters.rejected == 1
+    assert not receiver.inflow.inbox
+
+
+def test_damaged_bytes_are_dropped_and_counted() -> None:
+    receiver = Receiver()
+    sealed, _ = seal(Prefix(DATA, SINK, SOURCE, 0, 1, 1, THEIRS, 0, 0), b"payload")
+    receiver.exchange.on_frame(sealed, b"pAyload")
+    receiver.exchange.on_frame(b"", b"")
+    assert receiver.counters.rejected == 2
+    assert not receiver.inflow.inbox

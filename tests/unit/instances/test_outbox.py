@@ -1,0 +1,306 @@
+"""The outbox and the collector: when a batch leaves, how large it is, and what emit refuses."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from support.plans import SINK, SOURCE, edge, plan_of
+
+from heronpy.instances.codec import PlainCodec
+from heronpy.instances.collector import Collector
+from heronpy.instances.counters import Counters
+from heronpy.instances.groupings.custom import Chooser
+from heronpy.instances.outbox import Outbox, Stopping
+from heronpy.instances.settings import FlowSettings
+from heronpy.kernel.credit import HELLO, Grant
+from heronpy.kernel.errors import TopologyError, TupleTooLarge
+from heronpy.kernel.frame import DATA, PROBE, Prefix, unseal
+from heronpy.kernel.plans import Input
+
+MY_INCARNATION = 5
+RECEIVER = 9
+
+
+class Sent(NamedTuple):
+    prefix: Prefix
+    rows: list[list[Any]]
+
+
+class RecordingLink:
+    """A link that keeps what is sent; `on_pump` is what the rest of the world does while one waits."""
+
+    def __init__(self) -> None:
+        self.frames: list[Sent] = []
+        self.stopping = False
+        self.on_pump: Callable[[], None] = lambda: None
+
+    def send(self, prefix: bytes, payload: bytes) -> None:
+        read = unseal(prefix, payload)
+        self.frames.append(Sent(read, PlainCodec().decode(payload) if read.kind == DATA else []))
+
+    def pump(self, timeout: float) -> None:
+        self.on_pump()
+
+    @property
+    def sizes(self) -> list[int]:
+        return [frame.prefix.tuples for frame in self.frames if frame.prefix.kind == DATA]
+
+    @property
+    def values(self) -> list[list[Any]]:
+        return [row for frame in self.frames for row in frame.rows]
+
+
+class Emitter:
+    """Task 1 of a small plan with a clock that the test moves."""
+
+    def __init__(self, *edges: Input, par: int = 1, spouts: int = 1, **settings: Any) -> None:
+        self.plan = plan_of(*(edges or (edge("shuffle"),)), par=par, spouts=spouts)
+        self.now = 100.0
+        self.link = RecordingLink()
+        self.counters = Counters()
+        self.settings = FlowSettings(**settings)
+        self.outbox = Outbox(
+            self.plan,
+            SOURCE,
+            MY_INCARNATION,
+            PlainCodec(),
+            self.link,
+            self.settings,
+            self.counters,
+            lambda: self.now,
+        )
+        self.collector = Collector(self.plan, SOURCE, self.outbox, self.counters, self._custom)
+
+    def _custom(self, _: Input, __: Sequence[int]) -> Chooser:
+        raise AssertionError
+
+    def emit(self, *values: Any, stream: str = "default") -> None:
+        self.collector.emit(values, stream, None, False)
+
+    def grant(self, consumed: int, limit: int, task: int = SINK) -> None:
+        assert self.outbox.on_grant(task, RECEIVER, Grant(MY_INCARNATION, consumed, limit))
+
+
+def test_the_first_tuple_leaves_at_once_and_the_next_wait_for_company() -> None:
+    emitter = Emitter()
+    for number in range(5):
+        emitter.emit("word", number)
+    assert emitter.link.sizes == [1]
+    emitter.outbox.flush_due()
+    assert emitter.link.sizes == [1]
+    emitter.now += emitter.settings.linger
+    emitter.outbox.flush_due()
+    assert emitter.link.sizes == [1, 4]
+    assert emitter.link.values == [["word", number] for number in range(5)]
+    assert not emitter.outbox.waiting
+
+
+def test_a_receiver_that_has_finished_gets_the_next_tuple_at_once() -> None:
+    emitter = Emitter()
+    emitter.emit("word", 0)
+    emitter.grant(1, 100)
+    emitter.emit("word", 1)
+    assert emitter.link.sizes == [1, 1]
+
+
+def test_a_batch_leaves_when_it_is_full() -> None:
+    emitter = Emitter(batch_tuples=10)
+    for number in range(25):
+        emitter.emit("word", number)
+    assert emitter.link.sizes == [1, 10, 10]
+
+
+def test_a_batch_of_large_tuples_is_smaller() -> None:
+    emitter = Emitter(batch_bytes=10_000)
+    for number in range(50):
+        emitter.emit("x" * 990, number)
+    emitter.outbox.flush()
+    assert emitter.link.sizes[0] == 1
+    assert max(emitter.link.sizes) == 10
+    assert sum(emitter.link.sizes) == 50
+
+
+def test_a_frame_says_where_it_is_from_and_how_far_the_channel_is() -> None:
+    emitter = Emitter()
+    emitter.emit("a", 1)
+    emitter.emit("b", 2)
+    emitter.emit("c", 3)
+    emitter.outbox.flush()
+    assert [frame.prefix for frame in emitter.link.frames] == [
+        Prefix(DATA, SINK, SOURCE, 0, 1, 1, MY_INCARNATION, 0, 0),
+        Prefix(DATA, SINK, SOURCE, 0, 2, 1, MY_INCARNATION, 0, 1),
+    ]
+
+
+def test_frames_shrink_to_the_credit_there_is_and_the_rest_stays() -> None:
+    emitter = Emitter(credit_initial=4)
+    for number in range(10):
+        emitter.emit("word", number)
+    emitter.outbox.flush()
+    assert emitter.link.sizes == [1, 3]
+    assert emitter.outbox.waiting
+    emitter.grant(0, 6)
+    emitter.outbox.flush()
+    assert emitter.link.sizes == [1, 3, 2]
+    emitter.grant(6, 100)
+    emitter.outbox.flush()
+    assert emitter.link.values == [["word", number] for number in range(10)]
+
+
+def test_emit_waits_for_credit_with_the_sockets_served() -> None:
+    emitter = Emitter(credit_initial=4, batch_tuples=2)
+
+    def pump() -> None:
+        assert emitter.outbox.held_up_by == SINK
+        emitter.now += 0.5
+        emitter.grant(emitter.link.sizes.count(2), sum(emitter.link.sizes) + 3)
+
+    emitter.link.on_pump = pump
+    for number in range(12):
+        emitter.emit("word", number)
+    emitter.outbox.flush()
+    assert emitter.link.values == [["word", number] for number in range(12)]
+    assert emitter.counters.waiting_seconds > 0
+    assert emitter.outbox.held_up_by is None
+
+
+def test_emit_goes_on_as_soon_as_its_own_batch_has_left() -> None:
+    emitter = Emitter(credit_initial=1, batch_tuples=2)
+    pumped: list[float] = []
+
+    def pump() -> None:
+        pumped.append(emitter.now)
+        emitter.now += 0.5
+        emitter.grant(0, 3)  # no more than what waits, so that nothing is left of it
+
+    emitter.link.on_pump = pump
+    emitter.emit("word", 0)
+    emitter.emit("word", 1)
+    emitter.emit("word", 2)
+    assert emitter.link.sizes == [1, 2]
+    assert len(pumped) == 1
+
+
+def test_one_full_destination_does_not_hold_up_another() -> None:
+    emitter = Emitter(edge("all"), par=2, credit_initial=4)
+    for number in range(6):
+        emitter.emit("word", number)
+    emitter.grant(4, 100, task=3)
+    emitter.outbox.flush()
+    counts = {
+        task: sum(f.prefix.tuples for f in emitter.link.frames if f.prefix.destination == task)
+        for task in (2, 3)
+    }
+    assert counts == {2: 4, 3: 6}
+
+
+def test_emit_that_waits_ends_when_the_process_is_told_to() -> None:
+    emitter = Emitter(credit_initial=1, batch_tuples=2)
+
+    def stop() -> None:
+        emitter.link.stopping = True
+
+    emitter.link.on_pump = stop
+    emitter.emit("word", 0)
+    emitter.emit("word", 1)
+    with pytest.raises(Stopping):
+        emitter.emit("word", 2)
+
+
+def test_who_gets_no_credit_for_long_asks_once_per_probe_interval() -> None:
+    emitter = Emitter(credit_initial=1, credit_probe=1.0)
+    emitter.emit("word", 0)
+    emitter.emit("word", 1)
+    for _ in range(25):
+        emitter.now += 0.1
+        emitter.outbox.flush_due()
+    probes = [frame.prefix for frame in emitter.link.frames if frame.prefix.kind == PROBE]
+    assert probes == [Prefix(PROBE, SINK, SOURCE, 0, 0, 1, MY_INCARNATION, 0, 1)] * 2
+
+
+def test_a_receiver_that_is_started_again_gets_a_fresh_start() -> None:
+    emitter = Emitter(credit_initial=2)
+    for number in range(4):
+        emitter.emit("word", number)
+    emitter.grant(0, 2)
+    emitter.outbox.flush()
+    assert emitter.outbox.on_grant(SINK, RECEIVER + 1, HELLO)
+    emitter.outbox.flush()
+    assert emitter.link.values == [["word", number] for number in range(4)]
+
+
+def test_grants_from_nowhere_and_for_a_predecessor_are_refused() -> None:
+    emitter = Emitter()
+    assert not emitter.outbox.on_grant(77, RECEIVER, HELLO)
+    assert not emitter.outbox.on_grant(SINK, RECEIVER, Grant(MY_INCARNATION - 1, 10**9, 10**9))
+
+
+def test_a_batch_that_would_not_fit_into_a_frame_is_sent_in_parts() -> None:
+    emitter = Emitter(frame_bytes=1000)
+    emitter.emit("a", 0)
+    for number in range(1, 10):
+        emitter.emit("x" * 300, number)
+    emitter.outbox.flush()
+    assert max(emitter.link.sizes) <= 3
+    assert [row[1] for row in emitter.link.values] == list(range(10))
+    positions = [frame.prefix.position for frame in emitter.link.frames]
+    assert positions == [sum(emitter.link.sizes[:number]) for number in range(len(positions))]
+
+
+def test_a_tuple_larger_than_a_frame_names_its_stream_and_component() -> None:
+    emitter = Emitter(frame_bytes=1000)
+    with pytest.raises(TupleTooLarge) as caught:
+        emitter.emit("x" * 2000, 1)
+    assert str(caught.value) == (
+        "a tuple of 2006 bytes on stream 'default' of 'words' does not fit into a frame of 1000 bytes"
+        " (try: smaller tuples, or --set transport.frame_bytes=64MB)"
+    )
+
+
+def test_emit_from_another_thread_is_refused() -> None:
+    emitter = Emitter()
+    errors: list[BaseException] = []
+
+    def elsewhere() -> None:
+        try:
+            emitter.emit("word", 1)
+        except TopologyError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert [str(error)[:51] for error in errors] == ["emit of 'words' was called from another thread; han"]
+    assert emitter.link.frames == []
+
+
+@pytest.mark.parametrize(
+    ("values", "stream", "direct_task", "message"),
+    [
+        (["a"], "default", None, "'words' emitted 1 values on stream 'default', which has 2 fields"),
+        (["a", 1], "defualt", None, "stream 'defualt', which it does not declare; did you mean 'default'?"),
+        (["a", 1], "default", 2, "stream 'default' of 'words' is not direct: emit without direct_task"),
+        (["a", 1], "exact", None, "stream 'exact' of 'words' is direct: give emit a direct_task"),
+        (["a", 1], "exact", 1, "directly to task 1, which does not read it directly (known: [2])"),
+    ],
+)
+def test_emit_says_what_is_wrong(
+    values: list[Any], stream: str, direct_task: int | None, message: str
+) -> None:
+    emitter = Emitter(edge("shuffle"), edge("direct", stream="exact"))
+    with pytest.raises(TopologyError, match=re.escape(message)):
+        emitter.collector.emit(values, stream, direct_task, False)
+
+
+def test_emit_tells_the_tasks_when_asked_and_its_hook_always() -> None:
+    emitter = Emitter(edge("all"), edge("direct", stream="exact"), par=3)
+    heard: list[tuple[Any, str, list[int]]] = []
+    assert emitter.collector.emit(["a", 1], "default", None, True) == [2, 3, 4]
+    emitter.collector.emit_hook = lambda values, stream, tasks: heard.append((values, stream, tasks))
+    assert emitter.collector.emit(["b", 2], "exact", 3, False) is None
+    assert heard == [(("b", 2), "exact", [3])]
+    assert emitter.counters.emitted == {"default": 1, "exact": 1}
