@@ -39,7 +39,7 @@ types: $(VENV)/.dev ## Check types
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev ## Run the benchmarks
-	$(BIN)/python -m bench
+	@for script in $$(ls bench/*.py | grep -v measure.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 proto: $(VENV)/.dev ## Generate kernel/protocol/control_pb2.* from control.proto
 	cd kernel/protocol && ../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. control.proto
