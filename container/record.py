@@ -6,20 +6,9 @@ import os
 
 import msgspec
 
-from heronpy.container.supervisor import ChildView
 from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.tree import Tree
-
-
-class ExecutorNode(msgspec.Struct, frozen=True):
-    """Value of /NAME/containers/ID/executor."""
-
-    #: raised at every start of the executor; never goes back while the topology exists
-    incarnation: int
-    #: 0 when it ended in an orderly way
-    pid: int
-    children: dict[str, ChildView] = {}
+from heronpy.kernel.tree import ChildView, ExecutorNode, Tree
 
 
 class ExecutorRecord:

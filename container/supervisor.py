@@ -29,19 +29,6 @@ class Wanted(msgspec.Struct, frozen=True):
     start: Literal["zygote", "spawn"] = "zygote"
 
 
-class ChildView(msgspec.Struct, frozen=True):
-    """What the state tree says of one child."""
-
-    pid: int
-    #: running, or waiting for its next start
-    state: Literal["running", "waiting"]
-    restarts: int
-    #: "exit 1", "signal 9 (killed)", or empty
-    last_exit: str
-    #: wall-clock second of the last change
-    since: float
-
-
 class Clock(msgspec.Struct, frozen=True):
     """One moment on both clocks: deadlines use the monotonic one, people the other."""
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from heronpy import global_metrics
 from heronpy.bolt import Bolt
 from heronpy.component import make_component
+from heronpy.config_values import merged_config
 from heronpy.constants import TOPOLOGY_SERIALIZER_CLASSNAME, TOPOLOGY_TICK_TUPLE_FREQ_SECS
 from heronpy.context import TopologyContext
 from heronpy.instances.bolt_task import BoltDelegate, BoltTask
@@ -30,6 +31,7 @@ from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.loading import load_auto_hooks
 from heronpy.spout import Spout
+from heronpy.state import HashMapState, give_state
 
 #: how often the counters of heronpy.global_metrics are read, in seconds
 GLOBAL_METRICS_BUCKET = 1.0
@@ -66,6 +68,7 @@ class Task(NamedTuple):
     def initialize(self) -> None:
         """Call the user's initialize(), then tell the emitters that we are here."""
         context = self.parts.context
+        give_state(self.component, HashMapState())
         self.component.initialize(context.get_cluster_config(), context)
         context.invoke_hook_prepare()
         if context.task_hooks:
@@ -99,7 +102,7 @@ def build_task(
     """Make the component and its surroundings; nothing of the user's runs but constructors."""
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
-    config = component_config(plan, component)
+    config = merged_config(plan.logical, component.name)
     context = TopologyContext(plan, task_id, config)
     counters = Counters()
     codec = _codec(config, find_class)
@@ -114,16 +117,6 @@ def build_task(
     exchange = Exchange(task_id, inflow, outbox, counters)
     made, loop = _component(find_class(component.class_path), component, parts)
     return Task(made, loop, parts, exchange.on_frame)
-
-
-def component_config(plan: PhysicalPlan, component: Component) -> dict[str, Any]:
-    """The topology's settings with the component's own on top, each value with the type it was given."""
-    logical = plan.logical
-    opened = {
-        key: pickle.loads(value)
-        for key, value in {**logical.opaque_config, **component.opaque_config}.items()
-    }
-    return {**logical.config, **component.config, **opened}
 
 
 def _component(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -62,3 +62,26 @@ class Registration(msgspec.Struct, frozen=True):
     incarnation: int = 0
     endpoint: str = ""
     pid: int = 0
+
+
+class ChildView(msgspec.Struct, frozen=True):
+    """One child of an executor, as the executor sees it."""
+
+    pid: int
+    #: running, or waiting for its next start
+    state: Literal["running", "waiting"]
+    restarts: int
+    #: "exit 1", "signal 9 (killed)", or empty
+    last_exit: str
+    #: wall-clock second of the last change
+    since: float
+
+
+class ExecutorNode(msgspec.Struct, frozen=True):
+    """An executor and its children."""
+
+    #: raised at every start of the executor; never goes back while the topology exists
+    incarnation: int
+    #: 0 when it ended in an orderly way
+    pid: int
+    children: dict[str, ChildView] = {}

@@ -10,6 +10,7 @@ from heronpy.kernel.master.meter import Meter
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
+from heronpy.kernel.tree import ChildView
 
 #: a container that has said nothing for this long is missing
 SILENCE = 5.0
@@ -37,8 +38,8 @@ class Board:
         self._awaited = {task.id for task in plan.tasks}
         self._meters: dict[int, Meter] = {}
         self._forwarders: dict[int, Meter] = {}
-        #: restarts per task, as the executors publish them
-        self.restarts: dict[str, int] = {}
+        #: by name, as the executors publish them
+        self.children: dict[str, ChildView] = {}
 
     def on_container(self, beat: ContainerBeat, now: float) -> None:
         if beat.incarnation < self._incarnations.get(beat.container, 0):
@@ -102,6 +103,9 @@ class Board:
 
     def _instance(self, task: Task, missing: Mapping[int, float]) -> InstanceStatus:
         beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
+        child = self.children.get(task.label)
+        # A dead instance says nothing any more, but its executor does.
+        ended = child is not None and child.state == "waiting"
         meter = self._meters.get(task.id, Meter())
         return InstanceStatus(
             task=task.id,
@@ -109,12 +113,12 @@ class Board:
             index=task.index,
             container=task.container,
             kind=self._plan.logical.component(task.component).kind,
-            state="missing" if task.container in missing else beat.state,
+            state="missing" if task.container in missing else "failed" if ended else beat.state,
             since=missing.get(task.container, self._since.get(task.id, self._started)),
             pid=beat.pid,
             incarnation=beat.incarnation,
-            restarts=self.restarts.get(task.label, 0),
-            error=beat.error,
+            restarts=child.restarts if child else 0,
+            error=beat.error or (child.last_exit if child and ended else ""),
             traceback=beat.traceback,
             busy=beat.busy,
             emitted=int(meter.total("emitted")),

@@ -19,7 +19,7 @@ from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply
 from heronpy.kernel.registrations import Follower, read
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import RUNNING, Execution, Live, Registration, Tree
+from heronpy.kernel.tree import RUNNING, ChildView, Execution, ExecutorNode, Live, Registration, Tree
 
 if TYPE_CHECKING:
     from heronpy.container.launch import Child, TopologyLaunch
@@ -117,7 +117,7 @@ class TopologyMaster:
                 return
 
     def _refresh(self) -> None:
-        """Who may talk to us, and what the executors say of restarts."""
+        """Who may talk to us, and what the executors say of their children."""
         keys = [
             registration.public_key
             for container in self._plan.containers()
@@ -129,16 +129,15 @@ class TopologyMaster:
             if registration is not None:
                 keys.append(registration.public_key)
         self._gatekeeper.allow(keys)
-        self._board.restarts = self._restarts()
+        self._board.children = self._children()
 
-    def _restarts(self) -> dict[str, int]:
-        restarts: dict[str, int] = {}
+    def _children(self) -> dict[str, ChildView]:
+        children: dict[str, ChildView] = {}
         for container in self._plan.containers():
-            published = read(self._state, self._tree.executor(container), dict)
+            published = read(self._state, self._tree.executor(container), ExecutorNode)
             if published is not None:
-                for name, child in published.get("children", {}).items():
-                    restarts[name] = child["restarts"]
-        return restarts
+                children.update(published.children)
+        return children
 
     def _on_messages(self) -> None:
         for _ in range(MESSAGES_PER_TURN):

@@ -32,7 +32,9 @@ def test_a_million_tuples_arrive_exactly_once_and_in_order(engine: Engine, tmp_p
     ledgers = entries(tmp_path)
     arrived = Counter((source, number) for ledger in ledgers.values() for source, number, _ in ledger)
     assert len(ledgers) == 2
-    assert sorted(arrived) == [(s, n) for s in sorted({s for s, _ in arrived}) for n in range(total // SPOUTS)]
+    assert sorted(arrived) == [
+        (s, n) for s in sorted({s for s, _ in arrived}) for n in range(total // SPOUTS)
+    ]
     assert set(arrived.values()) == {1}
     for ledger in ledgers.values():
         for channel in {(source, relay) for source, _, relay in ledger}:

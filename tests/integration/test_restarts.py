@@ -18,7 +18,11 @@ def executed(status: dict[str, Any]) -> int:
 def victim(engine: Engine, role: str) -> psutil.Process:
     """The process that plays a role in container 1 (the master's is container 0)."""
     if role == "executor":
-        return next(p for p in engine.processes() if "heronpy.container.executor" in p.cmdline() and p.cmdline()[-1] == "1")
+        return next(
+            p
+            for p in engine.processes()
+            if "heronpy.container.executor" in p.cmdline() and p.cmdline()[-1] == "1"
+        )
     if role == "scheduler":
         return next(p for p in engine.processes() if "heronpy.container.scheduler_host" in p.cmdline())
     return next(p for p in engine.processes() if p.name().startswith(role))
@@ -26,7 +30,8 @@ def victim(engine: Engine, role: str) -> psutil.Process:
 
 @pytest.mark.cluster
 @pytest.mark.parametrize(
-    "role", ["sink[0]", "ticker[0]", "stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"]
+    "role",
+    ["sink[0]", "ticker[0]", "stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"],
 )
 def test_a_killed_process_is_replaced_and_data_flows_on(engine: Engine, role: str) -> None:
     engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "resilient")

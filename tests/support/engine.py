@@ -38,13 +38,17 @@ class Engine:
     def ok(self, *args: str, timeout: float = 60.0, **environment: str) -> str:
         """Run a verb that must succeed; its standard output."""
         done = self.run(*args, timeout=timeout, **environment)
-        assert done.returncode == 0, f"heronpy {' '.join(args)}: exit {done.returncode}\n{done.stderr}{done.stdout}{self.log_tails()}"
+        assert done.returncode == 0, (
+            f"heronpy {' '.join(args)}: exit {done.returncode}\n{done.stderr}{done.stdout}{self.log_tails()}"
+        )
         return done.stdout
 
     def fails(self, *args: str, code: int = 1, timeout: float = 60.0, **environment: str) -> str:
         """Run a verb that must fail with this code and without a traceback; its standard error."""
         done = self.run(*args, timeout=timeout, **environment)
-        assert done.returncode == code, f"heronpy {' '.join(args)}: exit {done.returncode}\n{done.stderr}{done.stdout}"
+        assert done.returncode == code, (
+            f"heronpy {' '.join(args)}: exit {done.returncode}\n{done.stderr}{done.stdout}"
+        )
         assert "Traceback" not in done.stderr, done.stderr
         return done.stderr
 
@@ -57,7 +61,9 @@ class Engine:
         found = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get("HERONPY_HOME") == str(self.home) or str(self.home) in " ".join(process.cmdline()):
+                if process.environ().get("HERONPY_HOME") == str(self.home) or str(self.home) in " ".join(
+                    process.cmdline()
+                ):
                     found.append(process)
             except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
                 continue
@@ -86,7 +92,9 @@ class Engine:
             process.kill()
 
 
-def wait_until(condition: Callable[[], bool], timeout: float, what: str, detail: Callable[[], str] = str) -> None:
+def wait_until(
+    condition: Callable[[], bool], timeout: float, what: str, detail: Callable[[], str] = str
+) -> None:
     """Wait for a condition; the failure names it."""
     deadline = time.monotonic() + timeout
     while not condition():

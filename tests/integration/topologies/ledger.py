@@ -1,7 +1,7 @@
 """Numbered tuples through two hops; every sink task writes down exactly what reached it, in order."""
 
-import sys
 import struct
+import sys
 from pathlib import Path
 
 from heronpy import Bolt, Grouping, Spout, Topology

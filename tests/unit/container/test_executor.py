@@ -17,14 +17,13 @@ import pytest
 from heronpy.container.executor import FENCED
 from heronpy.container.folders import create_launch
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.record import ExecutorNode
 from heronpy.container.roles import ROLES
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.processes import process, processes
-from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.tree import Execution, ExecutorNode, Tree
 from heronpy.testing.waiting import eventually
 
 TOY_ROLES = '''

@@ -8,6 +8,7 @@ from heronpy.kernel.master.board import SILENCE, Board
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat, MetricsReport, Sample
 from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.tree import ChildView
 
 START = 1000.0
 
@@ -188,8 +189,23 @@ def test_numbers_of_a_stream_manager_belong_to_its_container() -> None:
 
 def test_restarts_are_those_that_the_executors_publish() -> None:
     board = running_board()
-    board.restarts = {"count[1]": 4, "stream-manager": 2}
+    board.children = {
+        "count[1]": ChildView(pid=7, state="running", restarts=4, last_exit="", since=START),
+        "stream-manager-1": ChildView(pid=8, state="running", restarts=2, last_exit="", since=START),
+    }
     assert [one.restarts for one in board.status(START, "RUNNING").instances] == [0, 0, 4]
+
+
+def test_an_instance_that_waits_for_its_restart_is_not_called_running() -> None:
+    board = running_board()
+    board.children = {
+        "count[1]": ChildView(pid=0, state="waiting", restarts=3, last_exit="signal 9 (killed)", since=START)
+    }
+    status = board.status(START, "RUNNING")
+    assert status.state == "DEGRADED"
+    assert [(one.label, one.state, one.error) for one in status.instances if one.state != "running"] == [
+        ("count[1]", "failed", "signal 9 (killed)")
+    ]
 
 
 def test_ten_thousand_tasks_are_no_reason_to_wait() -> None:
