@@ -90,7 +90,7 @@ class Reactor:
 
     def wake(self) -> None:
         """End a wait. Safe from any thread and from a signal handler."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):  # closed already
             os.eventfd_write(self._wake_fd, 1)
 
     def stop(self) -> None:

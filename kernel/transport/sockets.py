@@ -36,6 +36,8 @@ class Transport:
         self._handshake_ms = int(handshake * 1000)
         self.keys = KeyPair.make()
         self._gatekeeper: Gatekeeper | None = None
+        #: all that are open: close() ends them, not the garbage collector
+        self._sockets: list[zmq.Socket[bytes]] = []
 
     @property
     def gatekeeper(self) -> Gatekeeper:
@@ -100,6 +102,7 @@ class Transport:
         if kind == zmq.ROUTER:
             socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
             socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
+        self._sockets = [*(known for known in self._sockets if not known.closed), socket]
         return socket
 
 
@@ -163,5 +166,5 @@ def _bind(socket: zmq.Socket[bytes], address: str) -> None:
         socket.bind(address)
     except zmq.ZMQError as error:
         socket.close(linger=0)
-        msg = f"cannot listen on {address}: {error.strerror}"
+        msg = f"cannot listen on {address}: {zmq.strerror(error.errno or 0)}"
         raise UserError(msg, hint="another transport.host, or free what holds the address") from error

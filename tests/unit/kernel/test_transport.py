@@ -1,0 +1,233 @@
+"""Sockets: who gets in, what is refused, and that nothing is ever dropped in silence."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import zmq
+
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.transport import Dealer, Delivery, KeyPair, Router, Transport
+from heronpy.kernel.transport.curve import PARKED_MAX
+
+Maker = Callable[..., Transport]
+
+
+@pytest.fixture
+def transport() -> Iterator[Maker]:
+    made: list[Transport] = []
+
+    def make(**settings: float) -> Transport:
+        made.append(Transport(**settings))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def receive(socket: Router | Dealer, seconds: float = 5.0) -> list[bytes] | None:
+    """The next message, or None after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while (parts := socket.receive()) is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    return parts
+
+
+class Server:
+    """A CURVE router whose gatekeeper is served whenever somebody looks for messages."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.router = transport.router_tcp()
+
+    def receive(self, seconds: float) -> list[bytes] | None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.transport.gatekeeper.on_readable()
+            parts = self.router.receive()
+            if parts is not None:
+                return parts
+            time.sleep(0.002)
+        return None
+
+    def dealer(self, client: Transport, identity: bytes = b"client") -> Dealer:
+        return client.dealer_tcp(self.router.endpoint, identity, self.transport.keys.public)
+
+    @property
+    def port(self) -> int:
+        return int(self.router.endpoint.rpartition(":")[2])
+
+
+def test_a_message_and_its_answer_over_a_unix_socket(transport: Maker, tmp_path: Path) -> None:
+    hub = transport()
+    router = hub.router_ipc(str(tmp_path / "data"))
+    dealer = hub.dealer_ipc(str(tmp_path / "data"), b"me")
+    assert dealer.send([b"prefix", b""])
+    assert receive(router) == [b"me", b"prefix", b""]
+    assert router.send(b"me", b"answer") is Delivery.SENT
+    assert receive(dealer) == [b"answer"]
+    assert router.receive() is None
+    assert dealer.receive() is None
+
+
+def test_nobody_of_that_name_is_said_and_not_dropped(transport: Maker, tmp_path: Path) -> None:
+    router = transport().router_ipc(str(tmp_path / "data"))
+    assert router.send(b"nobody", b"x") is Delivery.UNKNOWN
+
+
+def test_a_peer_that_does_not_read_fills_up_and_loses_nothing(transport: Maker, tmp_path: Path) -> None:
+    hub = transport()
+    router = hub.router_ipc(str(tmp_path / "data"))
+    dealer = hub.dealer_ipc(str(tmp_path / "data"), b"slow")
+    dealer.send([b"hello"])
+    assert receive(router) == [b"slow", b"hello"]
+    sent = 0
+    deadline = time.monotonic() + 0.3
+    while time.monotonic() < deadline:
+        if router.send(b"slow", sent.to_bytes(4, "little"), bytes(10_000)) is Delivery.SENT:
+            sent += 1
+        else:
+            time.sleep(0.01)
+    assert router.send(b"slow", b"one more") is Delivery.FULL
+    arrived = 0
+    while arrived < sent:
+        parts = receive(dealer)
+        assert parts is not None
+        assert int.from_bytes(parts[0], "little") == arrived
+        arrived += 1
+    assert dealer.receive() is None
+
+
+def test_a_dealer_without_a_peer_says_when_it_is_full(transport: Maker, tmp_path: Path) -> None:
+    dealer = transport().dealer_ipc(str(tmp_path / "nobody"), b"me")
+    answers = [dealer.send([b"x"]) for _ in range(1000)]
+    assert answers[0]
+    assert not answers[-1]
+
+
+def test_a_registered_key_gets_in_and_its_answer_gets_out(transport: Maker) -> None:
+    server, client = Server(transport()), transport()
+    server.transport.gatekeeper.allow([client.keys.public])
+    dealer = server.dealer(client)
+    dealer.send([b"hello"])
+    assert server.receive(5) == [b"client", b"hello"]
+    server.router.send(b"client", b"welcome")
+    assert receive(dealer) == [b"welcome"]
+    assert server.transport.gatekeeper.rejected == 0
+
+
+def test_an_unknown_key_delivers_nothing_and_is_counted(transport: Maker) -> None:
+    server, stranger = Server(transport(handshake=0.1)), transport(handshake=0.1)
+    server.transport.gatekeeper.allow([transport().keys.public])
+    server.dealer(stranger).send([b"let me in"])
+    assert server.receive(0.5) is None
+    assert server.transport.gatekeeper.rejected >= 1
+    assert server.router.send(b"client", b"secret") is Delivery.UNKNOWN
+
+
+def test_a_key_that_is_registered_a_moment_later_gets_in_without_a_new_handshake(transport: Maker) -> None:
+    server, client = Server(transport()), transport()
+    server.dealer(client).send([b"early"])
+    assert server.receive(0.2) is None
+    server.transport.gatekeeper.allow([client.keys.public])
+    assert server.receive(1.0) == [b"client", b"early"]
+    assert server.transport.gatekeeper.rejected == 1
+
+
+def test_a_key_that_is_registered_long_after_gets_in_too(transport: Maker) -> None:
+    server, client = Server(transport(handshake=0.1)), transport(handshake=0.1)
+    server.dealer(client).send([b"early"])
+    assert server.receive(0.4) is None
+    server.transport.gatekeeper.allow([client.keys.public])
+    assert server.receive(5) == [b"client", b"early"]
+
+
+def test_a_key_that_was_taken_off_the_list_cannot_connect_anew(transport: Maker) -> None:
+    server, client = Server(transport(handshake=0.1)), transport(handshake=0.1)
+    server.transport.gatekeeper.allow([client.keys.public])
+    first = server.dealer(client)
+    first.send([b"1"])
+    assert server.receive(5) == [b"client", b"1"]
+    first.close()
+    server.transport.gatekeeper.allow([])
+    server.dealer(client, b"again").send([b"2"])
+    assert server.receive(0.4) is None
+
+
+def test_those_who_wait_for_their_key_are_few_however_often_they_come(transport: Maker) -> None:
+    """A replaced container may knock every two seconds for weeks."""
+    gatekeeper = transport().gatekeeper
+    key = bytes(32)
+    for number in range(2 * PARKED_MAX):
+        gatekeeper._park(key, [b"id", b"", b"1.0", b"%d" % number, b"", b"10.0.0.1", b"", b"CURVE", key])
+    assert len(gatekeeper._parked) == PARKED_MAX
+    assert gatekeeper.rejected == 2 * PARKED_MAX
+
+
+def test_a_client_that_takes_another_for_its_server_delivers_nothing(transport: Maker) -> None:
+    server, client = Server(transport(handshake=0.1)), transport(handshake=0.1)
+    server.transport.gatekeeper.allow([client.keys.public])
+    client.dealer_tcp(server.router.endpoint, b"client", KeyPair.make().public).send([b"x"])
+    assert server.receive(0.3) is None
+
+
+def test_a_client_without_a_key_delivers_nothing(transport: Maker) -> None:
+    server = Server(transport(handshake=0.1))
+    with zmq.Context() as context, context.socket(zmq.DEALER) as plain:
+        plain.setsockopt(zmq.LINGER, 0)
+        plain.connect(server.router.endpoint)
+        plain.send(b"let me in")
+        assert server.receive(0.3) is None
+
+
+def test_garbage_on_the_port_delivers_nothing_and_harms_nobody(transport: Maker) -> None:
+    server, client = Server(transport(handshake=0.2)), transport()
+    server.transport.gatekeeper.allow([client.keys.public])
+    for number in range(30):
+        with socket.create_connection(("127.0.0.1", server.port)) as garbage:
+            greeting = b"\xff" + bytes(8) + b"\x7f\x03" if number % 2 else b""
+            garbage.sendall(greeting + os.urandom(200))
+    assert server.receive(0.1) is None
+    server.dealer(client).send([b"still there?"])
+    assert server.receive(5) == [b"client", b"still there?"]
+
+
+def test_a_message_over_the_limit_does_not_arrive(transport: Maker, tmp_path: Path) -> None:
+    hub = transport(max_bytes=1000)
+    router = hub.router_ipc(str(tmp_path / "data"))
+    hub.dealer_ipc(str(tmp_path / "data"), b"big").send([bytes(2000)])
+    assert receive(router, 0.1) is None
+
+
+def test_a_port_in_use_is_one_line_that_says_what_to_do(transport: Maker) -> None:
+    first = Server(transport())
+    with pytest.raises(UserError) as caught:
+        transport().router_tcp(first.port)
+    assert str(caught.value) == (
+        f"cannot listen on tcp://127.0.0.1:{first.port}: Address already in use"
+        " (try: another transport.host, or free what holds the address)"
+    )
+
+
+def test_closing_gives_everything_back() -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    def use() -> None:
+        with Transport() as one:
+            server = Server(one)
+            one.gatekeeper.allow([one.keys.public])
+            server.dealer(one).send([b"x"])
+            assert server.receive(5) == [b"client", b"x"]
+
+    use()
+    before = descriptors()
+    for _ in range(3):
+        use()
+    assert descriptors() == before
