@@ -1,0 +1,170 @@
+"""The forwarder, with real sockets: the same bytes, to the right place, and nothing of a zombie's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.plans import edge, plan_of
+
+from heronpy.kernel.addresses import container_identity, task_identity
+from heronpy.kernel.frame import DATA, Prefix, seal
+from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
+from heronpy.stream_manager.exits import PeerDoor
+from heronpy.stream_manager.forwarder import FRAMES_PER_TURN, Forwarder
+
+
+class Container:
+    """Container 1 of a plan whose task 1 emits to 2 (in container 2) and 3 (here)."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.transport = Transport()
+        self.reactor = Reactor()
+        self.instances = self.transport.router_ipc(str(folder / "data"))
+        self.peers = self.transport.router_ipc(str(folder / "peers"))
+        self.forwarder = Forwarder(self.reactor, self.instances, self.peers, 1)
+
+    def connect(self, task: int, incarnation: int, predecessor: bytes | None = None) -> Dealer:
+        identity = task_identity(task, incarnation)
+        self.forwarder.admit(task, identity, predecessor)
+        return self.transport.dealer_ipc(str(self.folder / "data"), identity)
+
+    def until(self, condition: Callable[[], object]) -> None:
+        for _ in range(500):
+            if condition():
+                return
+            self.reactor.turn(0.01)
+        pytest.fail("did not happen")
+
+    def next(self, socket: Dealer | Router) -> list[bytes]:
+        got: list[list[bytes]] = []
+        self.until(lambda: got or ((parts := socket.receive()) and got.append(parts)))
+        return got[0]
+
+    def close(self) -> None:
+        self.transport.close()
+        self.reactor.close()
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Iterator[Container]:
+    made = Container(tmp_path)
+    made.forwarder.use_plan(plan_of(edge("shuffle"), par=2))
+    yield made
+    made.close()
+
+
+def sealed(destination: int, payload: bytes = b"payload", source: int = 1) -> tuple[bytes, bytes]:
+    return seal(Prefix(DATA, destination, source, 0, 1, 1, 1, 0, 0), payload)
+
+
+def test_a_frame_for_a_neighbour_arrives_byte_for_byte(container: Container) -> None:
+    """The payload is noise: whoever tried to read it would stumble."""
+    sender, receiver = container.connect(1, 1), container.connect(3, 1)
+    for size in (0, 1, 1000, 100_000):
+        frame = sealed(3, os.urandom(size))
+        sender.send(frame)
+        assert container.next(receiver) == list(frame)
+    assert (container.forwarder.frames, container.forwarder.bytes) == (4, 101_001)
+
+
+def test_a_frame_with_a_broken_checksum_is_none_of_our_business(container: Container) -> None:
+    sender, receiver = container.connect(1, 1), container.connect(3, 1)
+    prefix, _ = sealed(3)
+    sender.send((prefix, b"other payload"))
+    assert container.next(receiver) == [prefix, b"other payload"]
+
+
+def test_a_frame_for_another_container_goes_to_its_stream_manager(
+    container: Container, tmp_path: Path
+) -> None:
+    far = container.transport.router_ipc(str(tmp_path / "far"))
+    door = PeerDoor(container.transport.dealer_ipc(str(tmp_path / "far"), b"one"))
+    container.forwarder.exit_to(2).door = door
+    container.connect(1, 1).send(sealed(2))
+    assert container.next(far) == [b"one", *sealed(2)]
+
+
+def test_a_frame_from_another_container_reaches_the_instance(container: Container, tmp_path: Path) -> None:
+    receiver = container.connect(3, 1)
+    peer = container.transport.dealer_ipc(str(tmp_path / "peers"), container_identity(2, 1))
+    peer.send(sealed(3, source=4))
+    assert container.next(receiver) == list(sealed(3, source=4))
+
+
+def test_frames_for_an_instance_that_is_not_there_yet_wait_in_order(container: Container) -> None:
+    sender = container.connect(1, 1)
+    for number in range(5):
+        sender.send(sealed(3, b"%d" % number))
+    container.until(lambda: container.forwarder.backlog == 5)
+    receiver = container.connect(3, 1)
+    assert [container.next(receiver)[1] for _ in range(5)] == [b"0", b"1", b"2", b"3", b"4"]
+    container.until(lambda: container.forwarder.backlog == 0)
+
+
+def test_a_successor_is_sent_what_waited_and_its_predecessor_is_not_heard_any_more(
+    container: Container,
+) -> None:
+    old = container.connect(1, 1)
+    receiver = container.connect(3, 1)
+    old.send(sealed(3, b"alive"))
+    assert container.next(receiver)[1] == b"alive"
+    new = container.connect(1, 2, predecessor=task_identity(1, 1))
+    old.send(sealed(3, b"zombie"))
+    container.until(lambda: container.forwarder.rejected == 1)
+    new.send(sealed(3, b"successor"))
+    assert container.next(receiver)[1] == b"successor"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [b""],
+        [b"garbage"],
+        [b"too short", b"payload"],
+        [sealed(3)[0]],
+        [*sealed(3), b"third part"],
+        [bytes(len(sealed(3)[0])), b""],
+        list(sealed(99)),
+    ],
+    ids=["empty", "one part", "short prefix", "no payload", "three parts", "zeros", "unknown task"],
+)  # fmt: skip
+def test_what_is_no_frame_is_dropped_and_counted(container: Container, parts: list[bytes]) -> None:
+    sender, receiver = container.connect(1, 1), container.connect(3, 1)
+    sender.send(parts)
+    container.until(lambda: container.forwarder.rejected == 1)
+    sender.send(sealed(3, b"good"))
+    assert container.next(receiver)[1] == b"good"
+    assert container.forwarder.frames == 1
+
+
+def test_control_is_served_before_a_flood_of_data(container: Container, tmp_path: Path) -> None:
+    sender = container.connect(1, 1)
+    control = container.transport.router_ipc(str(tmp_path / "control"))
+    moved_when_served: list[int] = []
+
+    def serve() -> None:
+        control.receive()
+        moved_when_served.append(container.forwarder.frames)
+
+    container.reactor.register(control, serve, urgent=True)
+    caller = container.transport.dealer_ipc(str(tmp_path / "control"), b"caller")
+    while sender.send(sealed(3)):
+        pass
+    caller.send([b"beat"])
+    for _ in range(500):
+        if control.socket.poll(10) and container.instances.socket.poll(10):
+            break
+    container.reactor.turn(1)
+    assert moved_when_served == [0]
+    assert 0 < container.forwarder.frames <= FRAMES_PER_TURN
+
+
+def test_a_new_plan_keeps_the_queues_of_tasks_that_stay(container: Container) -> None:
+    container.connect(1, 1).send(sealed(3, b"early"))
+    container.until(lambda: container.forwarder.backlog == 1)
+    container.forwarder.use_plan(plan_of(edge("shuffle"), par=4))
+    assert container.next(container.connect(3, 1))[1] == b"early"
