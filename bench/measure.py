@@ -30,4 +30,5 @@ def ratios(a: Sequence[float], b: Sequence[float]) -> list[float]:
 
 def machine() -> str:
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()} {platform.release()}, load {load}"
+    system = f"{platform.system()} {platform.release()}"
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {system}, load {load}"

@@ -13,6 +13,7 @@ import msgspec
 from heronpy.container.child import Start
 from heronpy.container.launch import Child, Role
 from heronpy.container.restart_policy import RestartPolicy, Restarts
+from heronpy.kernel.tree import ChildView
 
 log = logging.getLogger(__name__)
 

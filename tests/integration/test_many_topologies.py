@@ -1,4 +1,4 @@
-"""Ten topologies side by side, packed by different plugins: none knows of the others, none leaves anything."""
+"""Ten topologies side by side, packed by different plugins: all run, and none leaves anything."""
 
 from __future__ import annotations
 

@@ -15,6 +15,10 @@ def executed(status: dict[str, Any]) -> int:
     return sum(int(instance["executed"]) for instance in status["instances"])
 
 
+def running(engine: Engine, module: str) -> list[psutil.Process]:
+    return [process for process in engine.processes() if module in process.cmdline()]
+
+
 def victim(engine: Engine, role: str) -> psutil.Process:
     """The process that plays a role in container 1 (the master's is container 0)."""
     if role == "executor":
@@ -24,7 +28,7 @@ def victim(engine: Engine, role: str) -> psutil.Process:
             if "heronpy.container.executor" in p.cmdline() and p.cmdline()[-1] == "1"
         )
     if role == "scheduler":
-        return next(p for p in engine.processes() if "heronpy.container.scheduler_host" in p.cmdline())
+        return running(engine, "heronpy.container.scheduler_host")[0]
     return next(p for p in engine.processes() if p.name().startswith(role))
 
 
@@ -56,5 +60,5 @@ def test_a_killed_process_is_replaced_and_data_flows_on(engine: Engine, role: st
 def victim_is_back(engine: Engine, role: str, old: int) -> bool:
     try:
         return victim(engine, role).pid != old
-    except (StopIteration, psutil.NoSuchProcess):
+    except (StopIteration, IndexError, psutil.NoSuchProcess):
         return False
