@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the groups of pyproject.toml; pip learnt to read them itself only in version 25.1
 DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
 
@@ -45,7 +46,7 @@ proto: $(VENV)/.dev ## Generate kernel/protocol/control_pb2.* from control.proto
 	cd kernel/protocol && ../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. control.proto
 
 wheel: $(VENV)/.dev ## Build a wheel into dist/
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PIP) wheel --no-deps --wheel-dir dist .
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -54,9 +55,9 @@ clean: ## Remove .venv and everything that was built
 $(VENV)/.run: pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "heronpy needs Python 3.11 or newer; try: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	$(BIN)/python -m pip install --quiet $(DEV)
+	$(PIP) install $(DEV)
 	@touch $@
