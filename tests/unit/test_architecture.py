@@ -1,0 +1,161 @@
+"""The invariants of the architecture, read off the source: mostly what must be absent."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from grpc_tools import protoc
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli")
+GENERATED = {ROOT / "kernel/protocol/control_pb2.py"}
+API = [
+    path
+    for path in sorted((ROOT / "heronpy").rglob("*.py"))
+    if path.relative_to(ROOT / "heronpy").parts[0] not in FOLDERS
+]
+MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))] + API
+
+#: what decides and does no I/O; Stream Managers, instances and the master carry their decisions out
+DECISIONS = [
+    *(
+        ROOT / "kernel" / name
+        for name in ("credit.py", "frame.py", "keys.py", "names.py", "tree.py", "status.py")
+    ),
+    *sorted((ROOT / "kernel/plans").glob("*.py")),
+    ROOT / "kernel/master/board.py",
+    ROOT / "kernel/master/meter.py",
+    ROOT / "stream_manager/residents.py",
+    ROOT / "container/restart_policy.py",
+    *sorted((ROOT / "plugins/packing").glob("*.py")),
+    *sorted((ROOT / "instances/groupings").glob("*.py")),
+    ROOT / "instances/pace.py",
+    ROOT / "instances/schedule.py",
+]
+IO = frozenset(
+    "asyncio logging multiprocessing os pathlib psutil select shutil signal socket subprocess tempfile threading"
+    " time zmq".split()
+)
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(path: Path, *, typing_too: bool = False) -> Iterator[str]:
+    """Every module that is imported, at whatever depth; those for the type checker only when asked."""
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name(path)}:{node.lineno}: relative import"
+            assert node.module is not None
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing_too:
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def importers(of: str, among: list[Path], *, typing_too: bool = False) -> list[str]:
+    """Those who import a module or anything below it."""
+    return [
+        name(path)
+        for path in among
+        if any(found == of or found.startswith(f"{of}.") for found in imports(path, typing_too=typing_too))
+    ]
+
+
+def under(*folders: str) -> list[Path]:
+    return [path for path in MODULES if name(path).startswith(tuple(f"{folder}/" for folder in folders))]
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(MODULES) > 100
+    assert all(path.exists() for path in DECISIONS)
+
+
+@pytest.mark.parametrize("other", ["plugins", "cli", "container", "instances", "stream_manager"])
+def test_the_kernel_imports_nobody(other: str) -> None:
+    assert importers(f"heronpy.{other}", under("kernel")) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "others"),
+    [
+        ("instances", ["cli", "container", "plugins", "stream_manager"]),
+        ("stream_manager", ["cli", "container", "plugins", "instances"]),
+        ("container", ["cli", "plugins"]),
+        ("plugins", ["cli", "instances", "stream_manager"]),
+    ],
+)
+def test_each_folder_knows_only_those_below_it(folder: str, others: list[str]) -> None:
+    assert {other: importers(f"heronpy.{other}", under(folder)) for other in others} == dict.fromkeys(
+        others, []
+    )
+
+
+def test_only_the_transport_imports_zmq() -> None:
+    found = importers("zmq", MODULES, typing_too=True)
+    assert found
+    assert [path for path in found if not path.startswith("kernel/transport/")] == []
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=name)
+def test_decisions_do_no_io_and_have_no_clock(path: Path) -> None:
+    assert {found.partition(".")[0] for found in imports(path)} & IO == set()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folders_are_imported_under_the_name_of_the_package_only(folder: str) -> None:
+    assert importers(folder, MODULES, typing_too=True) == []
+
+
+def test_importing_everything_leaves_no_bare_folder_behind() -> None:
+    modules = sorted(
+        ".".join(("heronpy", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+        for path in under(*FOLDERS)
+    )
+    program = (
+        "import importlib, sys\n"
+        f"for module in {modules}: importlib.import_module(module)\n"
+        f"print(sorted(set({FOLDERS}) & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_a_module_fits_into_a_head(path: Path) -> None:
+    source = path.read_text()
+    assert len(source.splitlines()) <= 500
+    if source.strip() and path not in GENERATED:
+        assert ast.get_docstring(ast.parse(source)), "says in one line what it is"
+
+
+def test_the_generated_code_is_of_the_definition(tmp_path: Path) -> None:
+    """Whatever the version of the generator: only the line that it is stamped with may differ."""
+    source = ROOT / "kernel/protocol"
+    arguments = [f"-I{source}", f"--python_out={tmp_path}", f"--pyi_out={tmp_path}"]
+    assert protoc.main(["protoc", *arguments, str(source / "control.proto")]) == 0
+    assert (tmp_path / "control_pb2.pyi").read_text() == (source / "control_pb2.pyi").read_text()
+    assert serialized(tmp_path / "control_pb2.py") == serialized(source / "control_pb2.py")
+
+
+def serialized(generated: Path) -> list[str]:
+    return [line for line in generated.read_text().splitlines() if "AddSerializedFile" in line]
+
+
+def test_the_generated_code_runs_with_the_oldest_protobuf_we_ask_for() -> None:
+    assert '"protobuf>=6.31.1,<8"' in (ROOT / "pyproject.toml").read_text()
+    assert "# Protobuf Python Version: 6.31.1\n" in (ROOT / "kernel/protocol/control_pb2.py").read_text()
