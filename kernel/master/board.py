@@ -105,7 +105,7 @@ class Board:
         beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
         child = self.children.get(task.label)
         # A dead instance says nothing any more, but its executor does.
-        ended = child is not None and child.state == "waiting"
+        ended = child is not None and child.state == "waiting" and bool(child.last_exit)
         meter = self._meters.get(task.id, Meter())
         return InstanceStatus(
             task=task.id,
