@@ -12,7 +12,6 @@ from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.status import InstanceStatus
 
 #: lines of a failing instance's log that are shown
 TAIL = 20
@@ -26,10 +25,16 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
         return launch
     progress = Progress()
     try:
-        wait_until_running(state, name, timeout=config.number("submit.timeout"), progress=progress.say)
+        wait_until_running(
+            state,
+            name,
+            timeout=config.number("submit.timeout"),
+            logs=log_folder(config, name),
+            progress=progress.say,
+        )
     except StartFailed as failure:
         progress.clear()
-        _show_failure(config, name, failure.instance)
+        _show_failure(config, name, failure.who)
         kill_topology(config, state, name, config.number("kill.timeout"), keep_logs=True)
         raise
     except KeyboardInterrupt:
@@ -49,8 +54,8 @@ def take_down(config: Config, state: StateManager, name: str) -> None:
         kill_topology(config, state, name, 0.0)
 
 
-def _show_failure(config: Config, name: str, instance: InstanceStatus) -> None:
-    path = log_folder(config, name) / f"{instance.label}.log"
+def _show_failure(config: Config, name: str, who: str) -> None:
+    path = log_folder(config, name) / f"{who}.log"
     if path.is_file():
         click.echo(f"last lines of {path}:", err=True)
         for line in tail(path, TAIL):

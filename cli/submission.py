@@ -9,10 +9,12 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from heronpy.cli.log_files import tail
 from heronpy.cli.status_view import waiting_for
 from heronpy.cli.version import engine_version
 from heronpy.container import scheduler_host
@@ -26,8 +28,9 @@ from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.status import InstanceStatus, TopologyStatus
-from heronpy.kernel.tree import PAUSED, RUNNING, Execution, Live, Tree
+from heronpy.kernel.registrations import read
+from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
 from heronpy.loading import load_topologies
 from heronpy.logical import with_config
 
@@ -35,6 +38,10 @@ from heronpy.logical import with_config
 ASK_EVERY = 0.05
 #: seconds that each question may take
 ANSWER_TIMEOUT = 1.0
+
+
+#: restarts of one process after which a start is given up
+HOPELESS = 3
 
 
 class Prepared(NamedTuple):
@@ -45,12 +52,12 @@ class Prepared(NamedTuple):
 
 
 class StartFailed(UserError):
-    """An instance failed before the topology ran."""
+    """A process failed before the topology ran."""
 
-    def __init__(self, topology: str, instance: InstanceStatus) -> None:
-        cause = instance.error or f"it is {instance.state}"
-        super().__init__(f"topology {topology!r} did not start: {instance.label} failed: {cause}")
-        self.instance = instance
+    def __init__(self, topology: str, who: str, cause: str) -> None:
+        super().__init__(f"topology {topology!r} did not start: {who} failed: {cause}")
+        #: whose log tells more
+        self.who = who
 
 
 def prepare(
@@ -87,7 +94,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
 
 
 def wait_until_running(
-    state: StateManager, name: str, *, timeout: float, progress: Callable[[str], None]
+    state: StateManager, name: str, *, timeout: float, logs: Path, progress: Callable[[str], None]
 ) -> TopologyStatus:
     """Wait for RUNNING, telling `progress` who is waited for. StartFailed or TimedOut name the culprit."""
     deadline = time.monotonic() + timeout
@@ -98,6 +105,7 @@ def wait_until_running(
             if status.state in (RUNNING, PAUSED):
                 return status
             _refuse_failures(status)
+            _refuse_broken_engine(state, name, logs)
             missing = waiting_for(status)
             if missing != told:
                 progress(f"waiting for {missing}")
@@ -113,7 +121,19 @@ def wait_until_running(
 def _refuse_failures(status: TopologyStatus) -> None:
     for instance in status.instances:
         if instance.state == "failed" or (instance.error and instance.state != "running"):
-            raise StartFailed(status.name, instance)
+            raise StartFailed(status.name, instance.label, instance.error or f"it is {instance.state}")
+
+
+def _refuse_broken_engine(state: StateManager, name: str, logs: Path) -> None:
+    """A process of ours that ends again and again will not come up by waiting longer."""
+    tree = Tree(name)
+    for container in state.children(tree.containers):
+        node = read(state, tree.executor(int(container)), ExecutorNode)
+        for who, child in node.children.items() if node else ():
+            if child.restarts >= HOPELESS and child.last_exit:
+                last_words = tail(logs / f"{who}.log", 1) if (logs / f"{who}.log").is_file() else []
+                cause = last_words[0].removeprefix("error: ") if last_words else child.last_exit
+                raise StartFailed(name, who, cause)
 
 
 def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> LogicalPlan:

@@ -18,6 +18,7 @@ import msgspec
 from heronpy.container.launch import Child, Role, TopologyLaunch
 from heronpy.container.roles import ROLES, load
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError
 
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70
@@ -46,6 +47,9 @@ def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLE
         code = load(roles, start.child.role)(launch, start.child)
     except SystemExit as leaving:
         code = _code_of(leaving)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = error.exit_code
     except BaseException:
         traceback.print_exc()
     finally:

@@ -59,6 +59,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     reactor.stop_on_close(child.lifeline)
     transport = Transport(
         host=config["transport.host"],
+        port=config["transport.port"] and config["transport.port"] + child.container,
         max_bytes=config["transport.frame_bytes"],
         handshake=config["transport.handshake"],
     )

@@ -38,7 +38,9 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     reactor = Reactor()
     reactor.stop_on_signals()
     reactor.stop_on_close(child.lifeline)
-    transport = Transport(host=config["transport.host"], handshake=config["transport.handshake"])
+    transport = Transport(
+        host=config["transport.host"], port=config["transport.port"], handshake=config["transport.handshake"]
+    )
     with transport:
         master = TopologyMaster(Tree(launch.topology), child.incarnation, state, reactor, transport)
         master.startup()

@@ -29,7 +29,11 @@ class Delivery(enum.Enum):
 class Transport:
     """The ZeroMQ context of one process, its key pair and its allow-list."""
 
-    def __init__(self, *, host: str = "127.0.0.1", max_bytes: int = 16 << 20, handshake: float = 2.0) -> None:
+    def __init__(
+        self, *, host: str = "127.0.0.1", port: int = 0, max_bytes: int = 16 << 20, handshake: float = 2.0
+    ) -> None:
+        #: where the TCP router listens; 0 for any free port
+        self._port = port
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
         self._host = host
         self._max_bytes = max_bytes
@@ -52,14 +56,14 @@ class Transport:
         _bind(socket, f"ipc://{path}")
         return Router(socket, f"ipc://{path}")
 
-    def router_tcp(self, port: int = 0) -> Router:
+    def router_tcp(self) -> Router:
         """Listen on TCP for peers whose key is on the allow-list."""
         assert self.gatekeeper is not None
         socket = self._socket(zmq.ROUTER)
         socket.setsockopt(zmq.CURVE_SERVER, 1)
         socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
         socket.setsockopt_string(zmq.ZAP_DOMAIN, "heronpy")
-        _bind(socket, f"tcp://{self._host}:{port or '*'}")
+        _bind(socket, f"tcp://{self._host}:{self._port or '*'}")
         return Router(socket, socket.getsockopt_string(zmq.LAST_ENDPOINT))
 
     def dealer_ipc(self, path: str, identity: bytes) -> Dealer:
@@ -167,4 +171,6 @@ def _bind(socket: zmq.Socket[bytes], address: str) -> None:
     except zmq.ZMQError as error:
         socket.close(linger=0)
         msg = f"cannot listen on {address}: {zmq.strerror(error.errno or 0)}"
-        raise UserError(msg, hint="another transport.host, or free what holds the address") from error
+        raise UserError(
+            msg, hint="another transport.host or transport.port, or free what holds the address"
+        ) from error
