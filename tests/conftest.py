@@ -1,0 +1,70 @@
+"""Every test has a home of its own and leaves nothing behind: no process, no thread, no sockets folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+#: how long what a test has ended may take to be gone
+GRACE = 5.0
+
+
+@pytest.fixture(scope="session")
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A TMPDIR of this run alone, so that nobody else's folders are mistaken for ours; short, for sockets."""
+    tmp_path_factory.getbasetemp()  # pytest's own stays where people look for it
+    folder = Path(tempfile.mkdtemp(prefix="hp"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", str(folder))
+        yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("HERONPY_HOME", str(tmp_path / "home"))
+    children, threads, folders = _children(), _threads(), _folders(temporary)
+    yield
+    assert _gone(lambda: _children() - children) == set(), "processes are left"
+    assert _gone(lambda: _threads() - threads) == set(), "threads are left"
+    assert _gone(lambda: _folders(temporary) - folders) == set(), "sockets folders are left"
+
+
+def _gone(left: Callable[[], set[str]]) -> set[str]:
+    """What is left after a grace for those that are about to end."""
+    deadline = time.monotonic() + GRACE
+    while (found := left()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
+
+
+def _children() -> set[str]:
+    """Processes that were started here and not waited for."""
+    return {
+        pid
+        for thread in os.listdir("/proc/self/task")
+        for pid in _read(f"/proc/self/task/{thread}/children").split()
+    }
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:  # the thread has ended meanwhile
+        return ""
+
+
+def _threads() -> set[str]:
+    return {f"{each.name} {each.ident}" for each in threading.enumerate() if not each.daemon}
+
+
+def _folders(temporary: Path) -> set[str]:
+    return {path.name for path in temporary.glob("heronpy-*")}
