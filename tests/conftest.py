@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from heronpy.kernel.processes import process
+
 #: how long what a test has ended may take to be gone
 GRACE = 5.0
 
@@ -47,11 +49,12 @@ def _gone(left: Callable[[], set[str]]) -> set[str]:
 
 
 def _children() -> set[str]:
-    """Processes that were started here and not waited for."""
+    """Processes that were started here and run."""
     return {
         pid
         for thread in os.listdir("/proc/self/task")
         for pid in _read(f"/proc/self/task/{thread}/children").split()
+        if (found := process(int(pid))) is not None and found.alive
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from grpc_tools import protoc
+from grpc_tools import protoc  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli")

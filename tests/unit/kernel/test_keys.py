@@ -50,6 +50,11 @@ class Unfixed(dt.tzinfo):
     def utcoffset(self, moment: dt.datetime | None) -> None:
         return None
 
+    dst = utcoffset
+
+    def tzname(self, moment: dt.datetime | None) -> str:
+        return "unfixed"
+
 
 Pair = namedtuple("Pair", "left right")
 UTC = dt.UTC

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,7 +51,12 @@ def test_a_class_is_found_by_its_name() -> None:
         two={"heron_schedulers": {"mine": Mine}, "heron_state_managers": {"mine": Mine}},
         three={"heron_metric_sinks": {"mine": Mine}},
     )
-    finders = (found.resource_manager, found.scheduler, found.state_manager, found.metric_sink)
+    finders: tuple[Callable[[str], object], ...] = (
+        found.resource_manager,
+        found.scheduler,
+        found.state_manager,
+        found.metric_sink,
+    )
     assert [find("mine") for find in finders] == [Mine] * 4
     assert [(each.kind, each.origin) for each in found.listing()] == [
         (kind, "registered in process") for kind in ("metric sink", "packing", "scheduler", "state")

@@ -208,10 +208,10 @@ def test_a_message_over_the_limit_does_not_arrive(transport: Maker, tmp_path: Pa
 def test_a_port_in_use_is_one_line_that_says_what_to_do(transport: Maker) -> None:
     first = Server(transport())
     with pytest.raises(UserError) as caught:
-        transport().router_tcp(first.port)
+        transport(port=first.port).router_tcp()
     assert str(caught.value) == (
         f"cannot listen on tcp://127.0.0.1:{first.port}: Address already in use"
-        " (try: another transport.host, or free what holds the address)"
+        " (try: another transport.host or transport.port, or free what holds the address)"
     )
 
 

@@ -40,9 +40,14 @@ class Container:
         pytest.fail("did not happen")
 
     def next(self, socket: Dealer | Router) -> list[bytes]:
-        got: list[list[bytes]] = []
-        self.until(lambda: got or ((parts := socket.receive()) and got.append(parts)))
-        return got[0]
+        got: list[bytes] = []
+
+        def arrived() -> bool:
+            got.extend(socket.receive() or [])
+            return bool(got)
+
+        self.until(arrived)
+        return got
 
     def close(self) -> None:
         self.transport.close()
