@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Callable, Sequence
+from threading import get_ident
 from typing import Any
 
 from heronpy.instances.counters import Counters
@@ -21,12 +21,13 @@ EmitHook = Callable[[Sequence[Any], str, list[int]], None]
 class Outlet:
     """One declared stream of this component, with all its consumers."""
 
-    __slots__ = ("direct", "groupings", "name", "stream", "width")
+    __slots__ = ("direct", "direct_only", "groupings", "name", "stream", "width")
 
     def __init__(self, stream: Stream, groupings: list[Grouping[Lane]], direct: dict[int, Lane]) -> None:
         self.stream = stream
         self.name = stream.name
         self.width = len(stream.fields)
+        self.direct_only = stream.direct
         self.groupings = groupings
         #: lanes of the consumers to whom the emitter names the task
         self.direct = direct
@@ -47,7 +48,7 @@ class Collector:
         self._outbox = outbox
         self._emitted = counters.emitted
         self._component = plan.task(task).component
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self._outlets: dict[str, Outlet] = {}
         self.emit_hook: EmitHook | None = None
         container = plan.task(task).container
@@ -63,15 +64,11 @@ class Collector:
         self, values: Sequence[Any], stream: str, direct_task: int | None, need_task_ids: bool
     ) -> list[int] | None:
         """Route one tuple. Waits, with the sockets served, while a receiver gives no credit."""
-        if threading.get_ident() != self._thread:
-            msg = (
-                f"emit of {self._component!r} was called from another thread;"
-                " hand the tuple to next_tuple or process through a queue"
-            )
-            raise TopologyError(msg)
         outlet = self._outlets.get(stream)
         row = tuple(values)
-        if outlet is None or len(row) != outlet.width or (direct_task is None) is outlet.stream.direct:
+        if outlet is None or len(row) != outlet.width or get_ident() != self._thread:
+            raise self._refusal(outlet, row, stream, direct_task)
+        if (direct_task is None) is outlet.direct_only:
             raise self._refusal(outlet, row, stream, direct_task)
         self._emitted[stream] += 1
         if need_task_ids or self.emit_hook is not None:
@@ -124,6 +121,11 @@ class Collector:
     def _refusal(
         self, outlet: Outlet | None, row: tuple[Any, ...], stream: str, direct_task: int | None
     ) -> TopologyError:
+        if get_ident() != self._thread:
+            return TopologyError(
+                f"emit of {self._component!r} was called from another thread;"
+                " hand the tuple to next_tuple or process through a queue"
+            )
         if outlet is None:
             known = did_you_mean(stream, self._outlets) or "; it declares no outputs"
             return TopologyError(

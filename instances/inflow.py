@@ -40,6 +40,10 @@ class Inflow:
         self._settings = settings
         self._counters = counters
         self._channels = {source.id: Receiving() for source in plan.upstream_of(component)}
+        #: bytes that each emitter may have on its way to us
+        self._share = settings.credit_bytes // max(len(self._channels), 1)
+        #: bytes of a tuple, as of the last frame of each emitter
+        self._sizes: dict[int, int] = {}
         #: channels with progress that their emitter does not know of
         self._untold: set[int] = set()
         self._window = settings.credit_initial
@@ -61,6 +65,7 @@ class Inflow:
             return
         self._counters.missing += arrival.missing
         self._counters.queued += prefix.tuples
+        self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
         self.inbox.append(Delivery(prefix, payload))
 
     def on_probe(self, prefix: Prefix) -> None:
@@ -89,7 +94,9 @@ class Inflow:
             self._grant(source, self._channels[source], idle=True)
 
     def _grant(self, source: int, channel: Receiving, *, idle: bool) -> None:
-        grant = channel.grant(self._window, idle=idle)
+        # Large tuples stop their emitter at the byte mark, long before it has used a window in tuples.
+        fitting = self._share // self._sizes.get(source, 1)
+        grant = channel.grant(max(1, min(self._window, fitting)), idle=idle)
         if grant is not None:
             self._untold.discard(source)
             self._tell(source, grant)

@@ -20,9 +20,12 @@ _DOUBLE = struct.Struct("<d")
 
 def key_group(key: object, groups: int) -> int:
     """The group of a key; TypeError for a value that has no canonical form."""
-    # Strings are by far the most common key, so they do not go through the table.
-    encoded = b"s" + key.encode("utf-8", "surrogatepass") if type(key) is str else encode_key(key)
-    return xxh3_64_intdigest(encoded) % groups
+    if type(key) is str:  # by far the most common key, so it does not go through the table
+        try:
+            return xxh3_64_intdigest(b"s" + key.encode()) % groups
+        except UnicodeEncodeError:
+            pass  # half a surrogate pair, which only the table's encoder lets through
+    return xxh3_64_intdigest(encode_key(key)) % groups
 
 
 def encode_key(key: object) -> bytes:
