@@ -11,8 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from heronpy.kernel.processes import process
+
+# A busy machine is no bug: examples may take their time.
+settings.register_profile("heronpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("heronpy")
 
 #: how long what a test has ended may take to be gone
 GRACE = 5.0
