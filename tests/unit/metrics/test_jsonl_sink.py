@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -129,10 +130,14 @@ def test_a_full_disk_is_logged_once_and_writing_goes_on_when_there_is_room(
 
 
 def test_a_write_that_only_half_fits_leaves_no_half_line(
-    sink: JsonLines, path: Path, half_full: int, caplog: pytest.LogCaptureFixture
+    sink: JsonLines,
+    path: Path,
+    half_full: Callable[[], AbstractContextManager[int]],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     sink.write(1.0, [sample(1)])
-    sink.write(2.0, [sample(value) for value in range(half_full)])
+    with half_full() as lines:
+        sink.write(2.0, [sample(value) for value in range(lines)])
     assert [row["value"] for row in rows(path)] == [1.0]
     assert path.read_bytes().endswith(b"\n")
     assert "File too large" in caplog.text
