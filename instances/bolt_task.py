@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heronpy.bolt import BaseBolt
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import Pace
@@ -63,9 +62,6 @@ class BoltTask:
     """One turn: the sockets, one frame, then what is due."""
 
     def __init__(self, bolt: Bolt, delegate: BoltDelegate, parts: TaskParts) -> None:
-        if type(bolt).emit is BaseBolt.emit:
-            # Nobody has overridden it: one call less for every tuple.
-            vars(bolt)["emit"] = delegate.emit
         self._bolt = bolt
         self._delegate = delegate
         self._parts = parts

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import Pace
-from heronpy.spout import BaseSpout
 
 if TYPE_CHECKING:
     from heronpy.instances.task import TaskParts
@@ -49,9 +48,6 @@ class SpoutTask:
 
     def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskParts) -> None:
         delegate.on_done = spout.ack
-        if type(spout).emit is BaseSpout.emit:
-            # Nobody has overridden it: one call less for every tuple.
-            vars(spout)["emit"] = delegate.emit
         self._delegate = delegate
         self._spout = spout
         self._next_tuple = spout.next_tuple
