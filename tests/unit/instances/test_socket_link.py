@@ -1,0 +1,66 @@
+"""The link over a real socket: what cannot go now is kept, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from heronpy.instances.socket_link import SocketLink
+from heronpy.kernel.transport import Reactor, Router, Transport
+
+
+class Ends:
+    """A link, and the router at its other end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.transport = Transport()
+        self.reactor = Reactor()
+        self.path = str(folder / "data")
+        self.link = SocketLink(self.reactor, self.transport.dealer_ipc(self.path, b"me"))
+        self.received: list[tuple[bytes, bytes]] = []
+        self.link.handler = lambda prefix, payload: self.received.append((prefix, payload))
+
+    def listen(self) -> Router:
+        return self.transport.router_ipc(self.path)
+
+
+@pytest.fixture
+def ends(tmp_path: Path) -> Iterator[Ends]:
+    made = Ends(tmp_path)
+    yield made
+    made.transport.close()
+    made.reactor.close()
+
+
+def test_frames_that_the_socket_would_not_take_leave_later_and_in_order(ends: Ends) -> None:
+    for number in range(500):
+        ends.link.send(b"%d" % number, b"")
+    router = ends.listen()
+    arrived: list[bytes] = []
+    while len(arrived) < 500:
+        ends.link.pump(0.01)
+        while (parts := router.receive()) is not None:
+            arrived.append(parts[1])
+    assert arrived == [b"%d" % number for number in range(500)]
+
+
+def test_frames_come_in_and_what_is_none_is_counted(ends: Ends) -> None:
+    router = ends.listen()
+    ends.link.send(b"hello", b"")
+    while router.receive() is None:
+        ends.link.pump(0.01)
+    for message in ([b"prefix", b"payload"], [b"alone"], [b"one", b"too", b"many"], [b"", b""]):
+        router.send(b"me", *message)
+    while len(ends.received) < 2:
+        ends.link.pump(0.5)
+    assert ends.received == [(b"prefix", b"payload"), (b"", b"")]
+    assert ends.link.malformed == 2
+
+
+def test_a_link_stops_with_its_reactor(ends: Ends) -> None:
+    assert not ends.link.stopping
+    ends.reactor.stop()
+    assert ends.link.stopping
+    ends.link.pump(10)
