@@ -1,0 +1,87 @@
+"""What heronpy costs while it does nothing, and how long it takes to start.
+
+    python bench/footprint.py [--rounds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+from measure import machine, spread
+
+HERE = Path(__file__).parent
+COMMAND = str(Path(sys.executable).parent / "heronpy")
+#: seconds over which an idle instance is watched
+WATCHED = 10.0
+
+
+def help_cpu() -> float:
+    """CPU seconds of `heronpy --help`, interpreter included."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([COMMAND, "--help"], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def submit_seconds() -> float:
+    """From typing submit until a word count of 2 + 2 instances is RUNNING."""
+    with tempfile.TemporaryDirectory(prefix="hb-") as home:
+        environment = {**os.environ, "HERONPY_HOME": home}
+        begun = time.monotonic()
+        demo = str(HERE.parent / "heronpy" / "demo_topology.py")
+        subprocess.run([COMMAND, "submit", demo], env=environment, check=True, capture_output=True)
+        spent = time.monotonic() - begun
+        subprocess.run([COMMAND, "kill", "--all"], env=environment, check=True, capture_output=True)
+    return spent
+
+
+def idle() -> tuple[list[float], list[float]]:
+    """Proportional memory in MB and share of a core in percent, per idle instance."""
+    with tempfile.TemporaryDirectory(prefix="hb-") as home:
+        environment = {**os.environ, "HERONPY_HOME": home}
+        submit = [COMMAND, "submit", str(HERE / "topologies" / "idle.py")]
+        subprocess.run(submit, env=environment, check=True, capture_output=True)
+        try:
+            status = [COMMAND, "status", "Idle", "-o", "json"]
+            done = subprocess.run(status, env=environment, check=True, capture_output=True)
+            processes = [psutil.Process(instance["pid"]) for instance in json.loads(done.stdout)["instances"]]
+            time.sleep(3)  # start-up is over
+            before = [sum(process.cpu_times()[:2]) for process in processes]
+            time.sleep(WATCHED)
+            after = [sum(process.cpu_times()[:2]) for process in processes]
+            memory = [proportional_mb(process.pid) for process in processes]
+        finally:
+            subprocess.run([COMMAND, "kill", "--all"], env=environment, check=True, capture_output=True)
+    return memory, [100 * (b - a) / WATCHED for a, b in zip(before, after, strict=True)]
+
+
+def proportional_mb(pid: int) -> float:
+    found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1]) / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    print(machine())
+    print(f"heronpy --help, CPU seconds: {spread([help_cpu() for _ in range(rounds)])}; goal: 0.2")
+    print(f"submit to RUNNING, seconds: {spread([submit_seconds() for _ in range(rounds)])}; goal: about 2")
+    memory, cpu = idle()
+    print(f"idle instance, proportional MB: {spread(memory)}; goal: under 15")
+    print(f"idle instance, percent of a core: {spread(cpu)}; goal: under 1")
+
+
+if __name__ == "__main__":
+    main()
