@@ -34,10 +34,20 @@ def create_launch(config: Config, topology: str) -> Path:
     sockets = Path(_socket_root()) / f"heronpy-{os.getuid()}-{execution}"
     launch = TopologyLaunch(topology, execution, config.to_plain(), str(work), str(sockets))
     path = launch_file(config, topology)
-    path.touch(mode=0o600)
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(launch), indent=2))
+    _write_whole(path, msgspec.json.format(msgspec.json.encode(launch), indent=2))
     sockets.mkdir(mode=0o700)
     return path
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """All of it or, on a full disk, nothing."""
+    unfinished = path.with_suffix(".new")
+    unfinished.touch(mode=0o600)
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def _socket_root() -> str:

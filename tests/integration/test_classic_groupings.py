@@ -44,9 +44,11 @@ def test_every_grouping_gives_its_classic_result(engine: Engine, tmp_path: Path)
 
     expected = {**EXPECTED_WORDS, **EXPECTED_DISTINCT}
     wait_until(lambda: results(tmp_path) == expected, 30, "the results", lambda: str(results(tmp_path)))
-    status = engine.status("Classic")  # everything has been counted: nothing more may come
-    emitted = sum(i["emitted"] for i in status["instances"] if i["component"] == "many")
-    assert emitted == 400
-    assert results(tmp_path) == expected
+
+    def emitted() -> int:
+        return sum(i["emitted"] for i in engine.status("Classic")["instances"] if i["component"] == "many")
+
+    wait_until(lambda: emitted() == 400, 10, "the count of what was emitted")
+    assert results(tmp_path) == expected, "everything had come: nothing more may come"
     engine.ok("kill", "Classic")
     assert engine.leftovers() == []

@@ -49,7 +49,8 @@ class Engine:
         assert done.returncode == code, (
             f"heronpy {' '.join(args)}: exit {done.returncode}\n{done.stderr}{done.stdout}"
         )
-        assert "Traceback" not in done.stderr, done.stderr
+        # A log's tail is indented; a traceback of our own is not.
+        assert "\nTraceback" not in f"\n{done.stderr}", done.stderr
         return done.stderr
 
     def status(self, name: str) -> dict[str, Any]:
