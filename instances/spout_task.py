@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.log_level import log_level
@@ -22,8 +22,8 @@ class SpoutDelegate:
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
         self.logger = parts.logger
-        #: told of every tuple that is done with; the spout's own ack() once the spout exists
-        self.on_done: Callable[[Any], None] = lambda _tup_id: None
+        #: ids of tuples that are done with and whose ack() is still to be called
+        self.done: deque[Any] = deque()
 
     def emit(
         self,
@@ -36,7 +36,7 @@ class SpoutDelegate:
         tasks = self._emit(tup, stream, direct_task, need_task_ids)
         if tup_id is not None:
             # Nothing is tracked yet: what has been emitted counts as done.
-            self.on_done(tup_id)
+            self.done.append(tup_id)
         return tasks
 
     def log(self, message: object, level: str | None = None) -> None:
@@ -47,9 +47,9 @@ class SpoutTask:
     """One turn: some calls of next_tuple, then the sockets, then what is due."""
 
     def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskParts) -> None:
-        delegate.on_done = spout.ack
-        self._delegate = delegate
+        self._done = delegate.done
         self._spout = spout
+        self._ack = spout.ack
         self._next_tuple = spout.next_tuple
         self._parts = parts
         self._pace = Pace(parts.settings.spout_calls)
@@ -64,7 +64,7 @@ class SpoutTask:
             ack(tup_id)
             context.invoke_hook_spout_ack(tup_id, 0.0)
 
-        self._delegate.on_done = acked
+        self._ack = acked
 
     def set_live(self, active: bool) -> None:
         """Paused means only that next_tuple is not called."""
@@ -78,6 +78,7 @@ class SpoutTask:
     def turn(self) -> None:
         parts = self._parts
         if not self._active:
+            self._acknowledge()
             parts.outbox.flush()
             parts.outbox.probe()
             parts.link.pump(parts.schedule.patience(0.02 if parts.outbox.waiting else _PAUSED))
@@ -98,12 +99,23 @@ class SpoutTask:
         counters, pace = self._parts.counters, self._pace
         emitted_before = sum(counters.emitted.values())
         waited_before = counters.waiting_seconds
-        next_tuple, calls, clock = self._next_tuple, pace.chunk, self._parts.clock
+        next_tuple, calls, clock, done = self._next_tuple, pace.chunk, self._parts.clock, self._done
         begun = clock()
         for _ in range(calls):
             next_tuple()
+            if done:
+                self._acknowledge()
         spent = clock() - begun
         pace.measured(calls, spent)
         counters.calls += calls
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
         return sum(counters.emitted.values()) > emitted_before
+
+    def _acknowledge(self) -> None:
+        """Call ack() for what is done; not inside emit(), since spouts note a tuple as pending after it.
+
+        An ack() that emits gets its own ack in the next round, so that such a spout still ends its turn.
+        """
+        ack, done = self._ack, self._done
+        for _ in range(len(done)):
+            ack(done.popleft())
