@@ -1,6 +1,6 @@
 """What heronpy costs while it does nothing, and how long it takes to start.
 
-    python bench/footprint.py [--rounds 5]
+python bench/footprint.py [--rounds 5]
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.registrations import read
-from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
 from heronpy.loading import load_topologies
 from heronpy.logical import with_config
@@ -40,6 +40,8 @@ ASK_EVERY = 0.05
 ANSWER_TIMEOUT = 1.0
 
 
+#: seconds that a failed instance's own explanation may take to arrive
+LAST_WORDS = 0.3
 #: restarts of one process after which a start is given up
 HOPELESS = 3
 
@@ -104,7 +106,10 @@ def wait_until_running(
             status = master.status(ANSWER_TIMEOUT)
             if status.state in (RUNNING, PAUSED):
                 return status
-            _refuse_failures(status)
+            if _failed(status):
+                # That a process has ended may be known a moment before what it had to say about it.
+                time.sleep(LAST_WORDS)
+                _refuse_failures(master.status(ANSWER_TIMEOUT))
             _refuse_broken_engine(state, name, logs)
             missing = waiting_for(status)
             if missing != told:
@@ -118,10 +123,17 @@ def wait_until_running(
             time.sleep(ASK_EVERY)
 
 
+def _failed(status: TopologyStatus) -> list[InstanceStatus]:
+    return [
+        instance
+        for instance in status.instances
+        if instance.state == "failed" or (instance.error and instance.state != "running")
+    ]
+
+
 def _refuse_failures(status: TopologyStatus) -> None:
-    for instance in status.instances:
-        if instance.state == "failed" or (instance.error and instance.state != "running"):
-            raise StartFailed(status.name, instance.label, instance.error or f"it is {instance.state}")
+    for instance in _failed(status):
+        raise StartFailed(status.name, instance.label, instance.error or f"it is {instance.state}")
 
 
 def _refuse_broken_engine(state: StateManager, name: str, logs: Path) -> None:

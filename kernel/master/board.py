@@ -51,6 +51,9 @@ class Board:
             known = self._beats.get(instance.task)
             if known is None or known.state != instance.state or known.incarnation != instance.incarnation:
                 self._since[instance.task] = now
+            if known is not None and instance.state == "starting" and not instance.error:
+                # Why its predecessor failed is worth knowing until this one runs.
+                instance.error, instance.traceback = known.error, known.traceback
             self._beats[instance.task] = instance
             if instance.state in UP:
                 self._awaited.discard(instance.task)
