@@ -40,6 +40,7 @@ types: $(VENV)/.dev ## Check types
 	$(BIN)/mypy
 
 bench: $(VENV)/.dev ## Run the benchmarks
+	$(PIP) install bytewax
 	@for script in $$(ls bench/*.py | grep -v measure.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 proto: $(VENV)/.dev ## Generate kernel/protocol/control_pb2.* from control.proto
