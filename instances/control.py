@@ -55,6 +55,8 @@ class Control:
         self._planned = threading.Event()
         #: gives the numbers for the Metrics Manager once the task exists
         self.samples: Callable[[], list[Sample]] = list
+        #: names the task whose credit emit() waits for
+        self.held_up_by: Callable[[], str] = str
         #: since when the user's code has been in this call; 0 for not at all
         self.in_call_since = 0.0
         self.in_call = ""
@@ -106,7 +108,11 @@ class Control:
     def _long_call(self) -> str:
         since, call = self.in_call_since, self.in_call
         lasting = time.monotonic() - since if since else 0.0
-        return f"{call}() for {lasting:.0f} s" if lasting > LONG_CALL else ""
+        if lasting <= LONG_CALL:
+            return ""
+        culprit = self.held_up_by()
+        where = f", waiting for credit from {culprit}" if culprit else ""
+        return f"{call}() for {lasting:.0f} s{where}"
 
     def _send_metrics(self) -> None:
         samples = self.samples()

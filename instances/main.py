@@ -80,6 +80,7 @@ def _run_task(
         )
         link.handler = task.on_frame
         control.samples = task.parts.counters.samples
+        control.held_up_by = task.held_up_by
         _loop(task, reactor, control)
     except Stopping:
         return 0

@@ -23,14 +23,16 @@ class Stopping(BaseException):
 
 
 class Channel:
-    """Everything towards one task."""
+    """Everything towards one task. At most one of its lanes has rows: that keeps the order across streams."""
 
-    __slots__ = ("probed_at", "spending", "task")
+    __slots__ = ("latest", "probed_at", "spending", "task")
 
     def __init__(self, task: int, spending: Spending) -> None:
         self.task = task
         self.spending = spending
         self.probed_at = 0.0
+        #: the lane that was opened last
+        self.latest: Lane | None = None
 
 
 class Lane:
@@ -89,7 +91,10 @@ class Outbox:
         return Lane(channel, stream, self._settings.batch_tuples)
 
     def opened(self, lane: Lane) -> None:
-        """The first row has been put into a lane."""
+        """The first row has been put into a lane; what the task was sent before on other streams goes first."""
+        before, lane.channel.latest = lane.channel.latest, lane
+        if before is not None and before is not lane:
+            self._empty(before)
         lane.opened_at = self._clock()
         self._open[lane] = None
         if lane.limit <= 1:
@@ -102,6 +107,11 @@ class Outbox:
         while len(lane.rows) >= lane.limit:
             if not self._send(lane):
                 self._wait_for(lane)
+
+    def _empty(self, lane: Lane) -> None:
+        while lane.rows:
+            if not self._send(lane):
+                self._wait_for(lane, rows=1)
 
     def flush(self) -> None:
         """Send all that credit allows; what it does not allow stays."""
@@ -141,11 +151,12 @@ class Outbox:
                 channel.probed_at = now
                 self._link.send(*seal(self._prefix(PROBE, lane, 0), b""))
 
-    def _wait_for(self, lane: Lane) -> None:
+    def _wait_for(self, lane: Lane, rows: int = 0) -> None:
+        """Wait for credit while a lane has so many rows, or as many as make it full."""
         begun = self._clock()
         self.held_up_by = lane.channel.task
         # flush_due() may have used the new credit for this very lane, which then is not full any more.
-        while lane.channel.spending.room() <= 0 and len(lane.rows) >= lane.limit:
+        while lane.channel.spending.room() <= 0 and len(lane.rows) >= (rows or lane.limit):
             if self._link.stopping:
                 raise Stopping
             self.probe()

@@ -83,6 +83,11 @@ class Task(NamedTuple):
             self.loop.start_ticks(float(ticks))
         self.parts.inflow.greet()
 
+    def held_up_by(self) -> str:
+        """The task whose credit emit() waits for at this moment, or nothing. Safe from any thread."""
+        culprit = self.parts.outbox.held_up_by
+        return self.parts.plan.task(culprit).label if culprit is not None else ""
+
     def close(self) -> None:
         """Call the hooks' clean_up() and the user's close()."""
         self.parts.outbox.flush()
