@@ -91,7 +91,7 @@ class Outbox:
         return Lane(channel, stream, self._settings.batch_tuples)
 
     def opened(self, lane: Lane) -> None:
-        """The first row has been put into a lane; what the task was sent before on other streams goes first."""
+        """The first row has been put into a lane; what the task has coming on other streams goes first."""
         before, lane.channel.latest = lane.channel.latest, lane
         if before is not None and before is not lane:
             self._empty(before)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy.instances.codec import PlainCodec
@@ -183,6 +185,35 @@ def test_emit_goes_on_as_soon_as_its_own_batch_has_left() -> None:
     emitter.emit("word", 2)
     assert emitter.link.sizes == [1, 2]
     assert len(pumped) == 1
+
+
+@given(
+    streams=st.lists(st.sampled_from(["default", "late", "control"]), max_size=60),
+    credit=st.integers(1, 20),
+    batch=st.integers(1, 5),
+    pauses=st.sets(st.integers(0, 60)),
+)
+def test_a_task_gets_the_tuples_of_all_streams_in_the_order_they_were_emitted(
+    streams: list[str], credit: int, batch: int, pauses: set[int]
+) -> None:
+    edges = [edge("shuffle"), edge("all", stream="late"), edge("global", stream="control")]
+    emitter = Emitter(*edges, credit_initial=credit, batch_tuples=batch)
+
+    def pump() -> None:
+        sent = sum(emitter.link.sizes)
+        emitter.grant(sent, sent + credit)
+
+    emitter.link.on_pump = pump
+    for number, stream in enumerate(streams):
+        emitter.emit(stream, number, stream=stream)
+        if number in pauses:
+            pump()
+            emitter.now += emitter.settings.linger
+            emitter.outbox.flush_due()
+    while emitter.outbox.waiting:
+        pump()
+        emitter.outbox.flush()
+    assert emitter.link.values == [[stream, number] for number, stream in enumerate(streams)]
 
 
 def test_one_full_destination_does_not_hold_up_another() -> None:
