@@ -60,7 +60,7 @@ def test_frames_come_in_and_what_is_none_is_counted(ends: Ends) -> None:
 
 
 def test_a_link_stops_with_its_reactor(ends: Ends) -> None:
-    assert not ends.link.stopping
+    before = ends.link.stopping
     ends.reactor.stop()
-    assert ends.link.stopping
+    assert (before, ends.link.stopping) == (False, True)
     ends.link.pump(10)
