@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
-from heronpy.instances.pace import Pace
+from heronpy.instances.pace import LONG, Pace
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _IDLE = 0.5
 #: … and while something of its own waits for credit
 _HELD_UP = 0.02
+#: calls of process() between two looks at the clock, which costs as much as a short call
+_CALLS_PER_LOOK = 8
 
 
 class BoltDelegate:
@@ -112,39 +114,49 @@ class BoltTask:
         source, new = prefix.source, tuple.__new__
         rows = self._parts.codec.decode(payload)
         tuples: list[Tuple] = [new(kind, (None, component, stream, source, row)) for row in rows]
+        executed = self._parts.counters.executed
         done = 0
         while done < len(tuples):
-            chunk = tuples[done : done + self._pace.chunk]
-            self._process_chunk(chunk)
-            done += len(chunk)
-            self._parts.inflow.on_consumed(source, prefix.incarnation, len(chunk))
+            count = self._process_chunk(tuples[done : done + self._pace.chunk])
+            done += count
+            executed[component, stream] = executed.get((component, stream), 0) + count
+            self._parts.inflow.on_consumed(source, prefix.incarnation, count)
             if done < len(tuples):
                 self._parts.outbox.flush_due()
+                self._parts.link.pump(0)
                 self._parts.schedule.run_due()
-        executed = self._parts.counters.executed
-        executed[component, stream] = executed.get((component, stream), 0) + len(tuples)
+                if self._parts.link.stopping:
+                    return
 
-    def _process_chunk(self, chunk: list[Tuple]) -> None:
+    def _process_chunk(self, chunk: list[Tuple]) -> int:
+        """Process as many as there is time for; how many that was."""
         counters = self._parts.counters
+        clock = self._parts.clock
         waited_before = counters.waiting_seconds
-        begun = self._parts.clock()
-        tup = chunk[0]
+        begun = clock()
+        tup, count = chunk[0], len(chunk)
         try:
             if self._process_batch is not None:
                 self._process_batch(chunk)
             else:
-                process = self._process
-                for tup in chunk:
-                    process(tup)
+                process, until = self._process, begun + LONG
+                for start in range(0, len(chunk), _CALLS_PER_LOOK):
+                    for tup in chunk[start : start + _CALLS_PER_LOOK]:
+                        process(tup)
+                    if clock() > until:
+                        count = min(start + _CALLS_PER_LOOK, len(chunk))
+                        break
         except Exception as error:
             batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "
             error.add_note(f"while processing {batch}{tup!r:.500}")
             raise
-        spent = self._parts.clock() - begun
-        self._pace.measured(len(chunk), spent)
+        counters.returned_at = clock()
+        spent = counters.returned_at - begun
+        self._pace.measured(count, spent)
         self._parts.inflow.on_pace(self._pace.seconds_per_call)
-        counters.calls += len(chunk)
+        counters.calls += count
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
+        return count
 
 
 def _fields(parts: TaskParts, component: str, stream: str) -> tuple[str, ...]:

@@ -18,6 +18,10 @@ from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
 
 
+#: no thread has this number
+_NOBODY = 0
+
+
 class Outlet:
     """One declared stream of this component, with all its consumers."""
 
@@ -59,6 +63,10 @@ class Collector:
         for stream in plan.logical.component(self._component).outputs:
             self._outlets[stream.name] = _outlet(plan, self._component, stream, outbox, grouping)
             self._emitted[stream.name] = 0
+
+    def disown(self) -> None:
+        """Refuse every emit from now on: this is a forked process, and the sockets are its parent's."""
+        self._thread = _NOBODY
 
     def emit(
         self, values: Sequence[Any], stream: str, direct_task: int | None, need_task_ids: bool
@@ -123,7 +131,7 @@ class Collector:
     ) -> TopologyError:
         if get_ident() != self._thread:
             return TopologyError(
-                f"emit of {self._component!r} was called from another thread;"
+                f"emit of {self._component!r} was called from another thread or process;"
                 " hand the tuple to next_tuple or process through a queue"
             )
         if outlet is None:

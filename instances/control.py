@@ -57,6 +57,8 @@ class Control:
         self.samples: Callable[[], list[Sample]] = list
         #: names the task whose credit emit() waits for
         self.held_up_by: Callable[[], str] = str
+        #: when the user's code last came back, inside the turn that began at in_call_since
+        self.returned_at: Callable[[], float] = float
         #: since when the user's code has been in this call; 0 for not at all
         self.in_call_since = 0.0
         self.in_call = ""
@@ -107,7 +109,7 @@ class Control:
 
     def _long_call(self) -> str:
         since, call = self.in_call_since, self.in_call
-        lasting = time.monotonic() - since if since else 0.0
+        lasting = time.monotonic() - max(since, self.returned_at()) if since else 0.0
         if lasting <= LONG_CALL:
             return ""
         culprit = self.held_up_by()

@@ -25,6 +25,8 @@ class Counters:
         #: calls of process() or next_tuple()
         self.calls = 0
         self.waiting_seconds = 0.0
+        #: when process() or next_tuple() last came back
+        self.returned_at = 0.0
         self.queued = 0
         #: tuples that were on their way to us and never came
         self.missing = 0

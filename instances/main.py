@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heronpy.instances.control import Control
+from heronpy.instances.forks import guard_forks
 from heronpy.instances.outbox import Stopping
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.socket_link import SocketLink
@@ -79,8 +80,10 @@ def _run_task(
             plan, child.task, child.incarnation, link, settings, functools.partial(resolve_class, source)
         )
         link.handler = task.on_frame
+        guard_forks(in_child=task.parts.collector.disown)
         control.samples = task.parts.counters.samples
         control.held_up_by = task.held_up_by
+        control.returned_at = lambda: task.parts.counters.returned_at
         _loop(task, reactor, control)
     except Stopping:
         return 0

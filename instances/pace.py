@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _SHORT = 0.0005
-_LONG = 0.0015
+#: a chunk that has lasted this long is cut off: calls that were short may suddenly block
+LONG = 0.0015
 
 
 class Pace:
@@ -23,8 +24,8 @@ class Pace:
         self.seconds_per_call = each if known == 0.0 else 0.8 * known + 0.2 * each
         if seconds < _SHORT and calls >= self.chunk:
             self.chunk = min(self.chunk * 2, self._most)
-        elif seconds > _LONG:
-            self.chunk = max(self.chunk // 2, 1)
+        elif seconds > LONG:
+            self.chunk = max(min(self.chunk // 2, int(calls * LONG / seconds)), 1)
 
     def slow_down(self) -> None:
         """Nothing came of the last chunk: ask once at a time."""

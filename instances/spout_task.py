@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.log_level import log_level
-from heronpy.instances.pace import Pace
+from heronpy.instances.pace import LONG, Pace
 
 if TYPE_CHECKING:
     from heronpy.instances.task import TaskParts
@@ -101,13 +101,19 @@ class SpoutTask:
         waited_before = counters.waiting_seconds
         next_tuple, calls, clock, done = self._next_tuple, pace.chunk, self._parts.clock, self._done
         begun = clock()
-        for _ in range(calls):
+        until = begun + LONG
+        called = 0
+        while called < calls:
+            called += 1
             next_tuple()
             if done:
                 self._acknowledge()
-        spent = clock() - begun
-        pace.measured(calls, spent)
-        counters.calls += calls
+            if clock() > until:
+                break
+        counters.returned_at = clock()
+        spent = counters.returned_at - begun
+        pace.measured(called, spent)
+        counters.calls += called
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
         return sum(counters.emitted.values()) > emitted_before
 

@@ -305,7 +305,17 @@ def test_emit_from_another_thread_is_refused() -> None:
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()
-    assert [str(error)[:51] for error in errors] == ["emit of 'words' was called from another thread; han"]
+    assert [str(error)[:63] for error in errors] == [
+        "emit of 'words' was called from another thread or process; hand"
+    ]
+    assert emitter.link.frames == []
+
+
+def test_emit_in_a_forked_process_is_refused() -> None:
+    emitter = Emitter()
+    emitter.collector.disown()
+    with pytest.raises(TopologyError, match="from another thread or process"):
+        emitter.emit("word", 1)
     assert emitter.link.frames == []
 
 

@@ -73,3 +73,11 @@ def test_the_pace_is_smoothed() -> None:
     assert round(pace.seconds_per_call, 6) == 0.12
     pace.slow_down()
     assert (pace.chunk, round(pace.seconds_per_call, 6)) == (1, 0.12)
+
+
+def test_calls_that_suddenly_block_are_made_one_at_a_time_from_then_on() -> None:
+    pace = Pace()
+    for _ in range(20):
+        pace.measured(pace.chunk, pace.chunk * 1e-7)
+    pace.measured(8, 8.0)
+    assert pace.chunk == 1

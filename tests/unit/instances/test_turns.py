@@ -1,0 +1,123 @@
+"""Turns of a spout and of a bolt whose calls suddenly take long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from support.plans import SINK, SOURCE, edge, plan_of
+
+from heronpy import Bolt, Spout, Tuple
+from heronpy.instances.codec import PlainCodec
+from heronpy.instances.settings import FlowSettings
+from heronpy.instances.task import Task, build_task
+from heronpy.kernel.credit import HELLO, Grant
+from heronpy.kernel.frame import CREDIT, DATA, Prefix, seal, unseal
+
+
+class Link:
+    """Keeps what is sent; counts how often the task looked at its sockets."""
+
+    def __init__(self) -> None:
+        self.frames: list[Prefix] = []
+        self.pumped = 0
+        self.stopping = False
+
+    def send(self, prefix: bytes, payload: bytes) -> None:
+        self.frames.append(unseal(prefix, payload))
+
+    def pump(self, timeout: float) -> None:
+        self.pumped += 1
+
+
+class Stage:
+    """One task, a clock, and user code that takes `cost` seconds per call."""
+
+    def __init__(self, task: int, make: Callable[[Stage], type[Any]]) -> None:
+        self.now = 100.0
+        self.cost = 1e-6
+        self.calls = 0
+        self.link = Link()
+        self.task: Task = build_task(
+            plan_of(edge("shuffle")),
+            task,
+            1,
+            self.link,
+            FlowSettings(),
+            lambda _: make(self),
+            lambda: self.now,
+        )
+        self.task.initialize()
+
+    def call(self) -> None:
+        self.calls += 1
+        self.now += self.cost
+
+    @property
+    def sent(self) -> int:
+        return sum(frame.tuples for frame in self.link.frames if frame.kind == DATA)
+
+
+def spout(stage: Stage) -> type[Spout]:
+    class Words(Spout):
+        outputs = ["word", "n"]
+
+        def next_tuple(self) -> None:
+            stage.call()
+            if stage.cost < 1:
+                self.emit(["word", stage.calls])
+
+    return Words
+
+
+def bolt(stage: Stage) -> type[Bolt]:
+    class Count(Bolt):
+        def process(self, tup: Tuple) -> None:
+            stage.call()
+
+    return Count
+
+
+def bring(stage: Stage, count: int, position: int) -> None:
+    payload = PlainCodec().encode([("word", number) for number in range(count)])
+    stage.task.on_frame(*seal(Prefix(DATA, SINK, SOURCE, 0, count, 1, 1, 0, position), payload))
+
+
+def test_a_source_that_dries_up_keeps_nothing_back() -> None:
+    """next_tuple emitted a million a second and now blocks for a second each time, as a poll does."""
+    stage = Stage(SOURCE, spout)
+    stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), HELLO.encode()))
+    stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), Grant(1, 0, 10**9).encode()))
+    for _ in range(20):
+        stage.task.loop.turn()
+    emitted, stage.cost = stage.calls, 1.0
+    assert emitted > 1000
+    stage.task.loop.turn()
+    stage.task.loop.turn()
+    assert (stage.calls - emitted, stage.sent) == (2, emitted)
+
+
+def test_a_bolt_whose_calls_begin_to_block_soon_looks_at_its_sockets_again() -> None:
+    stage = Stage(SINK, bolt)
+    for number in range(20):
+        bring(stage, 1000, 1000 * number)
+        stage.task.loop.turn()
+    quick, stage.cost = stage.calls, 1.0
+    bring(stage, 100, 20_000)
+    pumped = stage.link.pumped
+    stage.task.loop.turn()
+    assert stage.calls == quick + 100
+    # eight calls before the first look at the clock, one at a time from there on
+    assert stage.link.pumped - pumped == 1 + 92
+
+
+def test_a_bolt_that_is_told_to_end_does_not_finish_its_frame_first() -> None:
+    stage = Stage(SINK, bolt)
+    stage.cost = 1.0
+    bring(stage, 1000, 0)
+    stage.link.stopping = True
+    stage.task.loop.turn()
+    assert stage.calls == 1
+    counters = stage.task.parts.counters
+    assert counters.executed == {("words", "default"): 1}
+    assert counters.returned_at == stage.now
