@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from heronpy.instances.acking.anchored import Anchored, joining
+from heronpy.instances.acking.wire import decode_anchored
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
+from heronpy.kernel.frame import ANCHORED
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
 if TYPE_CHECKING:
@@ -27,6 +32,7 @@ class BoltDelegate:
 
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
+        self._acks = parts.acks
         self._counters = parts.counters
         self._clock = parts.clock
         self.logger = parts.logger
@@ -43,16 +49,21 @@ class BoltDelegate:
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
-        del anchors  # at most once: nothing is tracked
-        return self._emit(tup, stream, direct_task, need_task_ids)
+        if self._acks is None:  # at most once nothing is tracked
+            return self._emit(tup, stream, direct_task, need_task_ids)
+        return self._emit(tup, stream, direct_task, need_task_ids, joining(anchors or ()))
 
     def ack(self, tup: Tuple) -> None:
         self._counters.acked += 1
+        if self._acks is not None:
+            self._acks.ack(tup.id)
         if self.hooks is not None:
             self.hooks.invoke_hook_bolt_ack(tup, 1000 * (self._clock() - self.begun))
 
     def fail(self, tup: Tuple) -> None:
         self._counters.failed += 1
+        if self._acks is not None:
+            self._acks.fail(tup.id)
         if self.hooks is not None:
             self.hooks.invoke_hook_bolt_fail(tup, 1000 * (self._clock() - self.begun))
 
@@ -107,13 +118,21 @@ class BoltTask:
             parts.inflow.grant_all()
             parts.link.pump(parts.schedule.patience(_HELD_UP if parts.outbox.waiting else _IDLE))
         parts.schedule.run_due()
+        if parts.acks is not None:
+            parts.acks.flush()
 
     def _execute(self, delivery: Delivery) -> None:
         prefix, payload = delivery
         component, stream, kind = self._kinds[prefix.stream]
         source, new = prefix.source, tuple.__new__
+        ids: Iterable[Anchored | None] = itertools.repeat(None)
+        if prefix.kind == ANCHORED:
+            ids, payload = decode_anchored(payload, prefix.tuples)
         rows = self._parts.codec.decode(payload)
-        tuples: list[Tuple] = [new(kind, (None, component, stream, source, row)) for row in rows]
+        tuples: list[Tuple] = [
+            new(kind, (tup_id, component, stream, source, row))
+            for tup_id, row in zip(ids, rows, strict=False)
+        ]
         executed = self._parts.counters.executed
         done = 0
         while done < len(tuples):
@@ -121,6 +140,8 @@ class BoltTask:
             done += count
             executed[component, stream] = executed.get((component, stream), 0) + count
             self._parts.inflow.on_consumed(source, prefix.incarnation, count)
+            if self._parts.acks is not None:
+                self._parts.acks.flush()
             if done < len(tuples):
                 self._parts.outbox.flush_due()
                 self._parts.link.pump(0)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any
 
+from heronpy.instances.acking.wire import Edges
 from heronpy.instances.counters import Counters
 from heronpy.instances.groupings import Grouping, make_grouping
 from heronpy.instances.groupings.custom import Chooser
@@ -16,6 +17,8 @@ from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream
 
 #: told of every emit: values, stream, tasks
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
+#: called once for each task that gets the tuple
+EdgesOf = Callable[[], Edges]
 
 
 #: no thread has this number
@@ -69,9 +72,17 @@ class Collector:
         self._thread = _NOBODY
 
     def emit(
-        self, values: Sequence[Any], stream: str, direct_task: int | None, need_task_ids: bool
+        self,
+        values: Sequence[Any],
+        stream: str,
+        direct_task: int | None,
+        need_task_ids: bool,
+        edges_of: EdgesOf | None = None,
     ) -> list[int] | None:
-        """Route one tuple. Waits, with the sockets served, while a receiver gives no credit."""
+        """Route one tuple. Waits, with the sockets served, while a receiver gives no credit.
+
+        Where trees are tracked, `edges_of` gives each copy of the tuple its place in them.
+        """
         outlet = self._outlets.get(stream)
         row = tuple(values)
         if outlet is None or len(row) != outlet.width or get_ident() != self._thread:
@@ -79,8 +90,8 @@ class Collector:
         if (direct_task is None) is outlet.direct_only:
             raise self._refusal(outlet, row, stream, direct_task)
         self._emitted[stream] += 1
-        if need_task_ids or self.emit_hook is not None:
-            return self._emit_and_tell(outlet, row, direct_task, need_task_ids)
+        if edges_of is not None or need_task_ids or self.emit_hook is not None:
+            return self._emit_and_tell(outlet, row, direct_task, need_task_ids, edges_of)
         if direct_task is not None:
             self._put(self._direct_lane(outlet, direct_task), row)
             return None
@@ -103,7 +114,12 @@ class Collector:
             self._outbox.full(lane)
 
     def _emit_and_tell(
-        self, outlet: Outlet, row: tuple[Any, ...], direct_task: int | None, need_task_ids: bool
+        self,
+        outlet: Outlet,
+        row: tuple[Any, ...],
+        direct_task: int | None,
+        need_task_ids: bool,
+        edges_of: EdgesOf | None,
     ) -> list[int] | None:
         if direct_task is not None:
             lanes = [self._direct_lane(outlet, direct_task)]
@@ -111,6 +127,8 @@ class Collector:
             lanes = [lane for grouping in outlet.groupings for lane in grouping.targets(row)]
         tasks = [lane.channel.task for lane in lanes]
         for lane in lanes:
+            if edges_of is not None:
+                lane.edges.append(edges_of())
             self._put(lane, row)
         if self.emit_hook is not None:
             self.emit_hook(row, outlet.name, tasks)

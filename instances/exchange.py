@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
+from heronpy.instances.acking.wire import Acks
 from heronpy.instances.counters import Counters
 from heronpy.instances.inflow import Inflow
 from heronpy.instances.outbox import Outbox
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import CREDIT, DATA, Prefix, unseal
+from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, Prefix, unseal
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,8 @@ class Exchange:
         self._inflow = inflow
         self._outbox = outbox
         self._counters = counters
+        #: given by a spout that keeps trees
+        self.on_acks: Callable[[Acks], None] | None = None
 
     def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
         try:
@@ -35,10 +39,18 @@ class Exchange:
         if prefix.destination != self._task:
             msg = f"frame for task {prefix.destination} reached task {self._task}"
             raise ProtocolError(msg)
-        if prefix.kind == DATA:
+        if prefix.kind in (DATA, ANCHORED):
             self._inflow.on_data(prefix, payload)
+        elif prefix.kind == ACK:
+            self._on_acks(payload)
         elif prefix.kind == CREDIT:
             if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
                 self._counters.rejected += 1
         else:
             self._inflow.on_probe(prefix)
+
+    def _on_acks(self, payload: bytes) -> None:
+        if self.on_acks is None:
+            msg = f"acks reached task {self._task}, which keeps no trees"
+            raise ProtocolError(msg)
+        self.on_acks(Acks.decode(payload))

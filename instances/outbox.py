@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from heronpy.instances.acking.wire import Edges, encode_anchored
 from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.credit import Grant, Spending
 from heronpy.kernel.errors import TupleTooLarge
-from heronpy.kernel.frame import DATA, PREFIX_BYTES, PROBE, Prefix, seal
+from heronpy.kernel.frame import ANCHORED, DATA, PREFIX_BYTES, PROBE, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
 
 #: how long one wait for credit lasts before we look whether we should stop
@@ -38,12 +39,14 @@ class Channel:
 class Lane:
     """The open batch of one stream towards one task."""
 
-    __slots__ = ("channel", "limit", "opened_at", "rows", "stream")
+    __slots__ = ("channel", "edges", "limit", "opened_at", "rows", "stream")
 
     def __init__(self, channel: Channel, stream: int, limit: int) -> None:
         self.channel = channel
         self.stream = stream
         self.rows: list[Row] = []
+        #: for each row, what it is anchored to; empty where nothing is tracked
+        self.edges: list[Edges] = []
         #: a batch of this many rows is full; follows the size of the rows
         self.limit = limit
         self.opened_at = 0.0
@@ -170,25 +173,28 @@ class Outbox:
         room = lane.channel.spending.room()
         if room <= 0:
             return False
-        batch = lane.rows[:room]
-        del lane.rows[:room]
+        batch, edges = lane.rows[:room], lane.edges[:room]
+        del lane.rows[:room], lane.edges[:room]
         if not lane.rows:
             del self._open[lane]
-        self._send_rows(lane, batch)
+        self._send_rows(lane, batch, edges)
         return True
 
-    def _send_rows(self, lane: Lane, rows: list[Row]) -> None:
+    def _send_rows(self, lane: Lane, rows: list[Row], edges: list[Edges]) -> None:
         payload = self._codec.encode(rows)
+        kind = DATA
+        if any(edges):
+            payload, kind = encode_anchored(edges, payload), ANCHORED
         size = len(payload)
         if size + PREFIX_BYTES > self._settings.frame_bytes:
-            self._send_halves(lane, rows, size)
+            self._send_halves(lane, rows, edges, size)
             return
-        self._link.send(*seal(self._prefix(DATA, lane, len(rows)), payload))
+        self._link.send(*seal(self._prefix(kind, lane, len(rows)), payload))
         lane.channel.spending.spend(len(rows), size)
         fitting = self._settings.batch_bytes * len(rows) // max(size, 1)
         lane.limit = min(max(fitting, 1), self._settings.batch_tuples)
 
-    def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
+    def _send_halves(self, lane: Lane, rows: list[Row], edges: list[Edges], size: int) -> None:
         if len(rows) == 1:
             component, stream = self._plan.streams[lane.stream]
             msg = (
@@ -197,8 +203,8 @@ class Outbox:
             )
             raise TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
         middle = len(rows) // 2
-        self._send_rows(lane, rows[:middle])
-        self._send_rows(lane, rows[middle:])
+        self._send_rows(lane, rows[:middle], edges[:middle])
+        self._send_rows(lane, rows[middle:], edges[middle:])
 
     def _prefix(self, kind: int, lane: Lane, count: int) -> Prefix:
         channel = lane.channel

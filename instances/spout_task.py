@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from heronpy.instances.acking.roots import Outcome
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
 
 if TYPE_CHECKING:
+    from heronpy.context import TopologyContext
     from heronpy.instances.task import TaskParts
     from heronpy.spout import Spout
 
@@ -21,9 +23,10 @@ class SpoutDelegate:
 
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
+        self._tracker = parts.tracker
         self.logger = parts.logger
-        #: ids of tuples that are done with and whose ack() is still to be called
-        self.done: deque[Any] = deque()
+        #: tuples that are done with and whose ack() is still to be called
+        self.acked: deque[Outcome] = parts.tracker.acked if parts.tracker else deque()
 
     def emit(
         self,
@@ -33,10 +36,12 @@ class SpoutDelegate:
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
+        if self._tracker is not None:
+            return self._tracker.emit(tup, tup_id, stream, direct_task, need_task_ids)
         tasks = self._emit(tup, stream, direct_task, need_task_ids)
         if tup_id is not None:
-            # Nothing is tracked yet: what has been emitted counts as done.
-            self.done.append(tup_id)
+            # At most once nothing is tracked: what has been emitted counts as done.
+            self.acked.append(Outcome(tup_id, 0.0))
         return tasks
 
     def log(self, message: object, level: str | None = None) -> None:
@@ -47,9 +52,11 @@ class SpoutTask:
     """One turn: some calls of next_tuple, then the sockets, then what is due."""
 
     def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskParts) -> None:
-        self._done = delegate.done
+        self._acked = delegate.acked
+        self._tracker = parts.tracker
+        self._failed: deque[Outcome] = parts.tracker.failed if parts.tracker else deque()
         self._spout = spout
-        self._ack = spout.ack
+        self._hooks: TopologyContext | None = None
         self._next_tuple = spout.next_tuple
         self._parts = parts
         self._pace = Pace(parts.settings.spout_calls)
@@ -57,14 +64,8 @@ class SpoutTask:
         self._active = True
 
     def use_hooks(self) -> None:
-        """Tell the task hooks of every ack as well."""
-        context, ack = self._parts.context, self._spout.ack
-
-        def acked(tup_id: Any) -> None:
-            ack(tup_id)
-            context.invoke_hook_spout_ack(tup_id, 0.0)
-
-        self._ack = acked
+        """Tell the task hooks of every ack and fail as well."""
+        self._hooks = self._parts.context
 
     def set_live(self, active: bool) -> None:
         """Paused means only that next_tuple is not called."""
@@ -77,8 +78,7 @@ class SpoutTask:
 
     def turn(self) -> None:
         parts = self._parts
-        if not self._active:
-            self._acknowledge()
+        if not self._active or (self._tracker is not None and self._tracker.full):
             parts.outbox.flush()
             parts.outbox.probe()
             parts.link.pump(parts.schedule.patience(0.02 if parts.outbox.waiting else _PAUSED))
@@ -93,22 +93,25 @@ class SpoutTask:
             self._idle = min(self._idle * 2, parts.settings.idle_max)
             self._pace.slow_down()
         parts.schedule.run_due()
+        if self._tracker is not None:
+            self.tell()
 
     def _ask(self) -> bool:
         """Call next_tuple for about a millisecond; whether anything was emitted."""
         counters, pace = self._parts.counters, self._pace
         emitted_before = sum(counters.emitted.values())
         waited_before = counters.waiting_seconds
-        next_tuple, calls, clock, done = self._next_tuple, pace.chunk, self._parts.clock, self._done
+        next_tuple, calls, clock, acked = self._next_tuple, pace.chunk, self._parts.clock, self._acked
+        tracker = self._tracker
         begun = clock()
         until = begun + LONG
         called = 0
         while called < calls:
             called += 1
             next_tuple()
-            if done:
-                self._acknowledge()
-            if clock() > until:
+            if acked or self._failed:
+                self.tell()
+            if clock() > until or (tracker is not None and tracker.full):
                 break
         counters.returned_at = clock()
         spent = counters.returned_at - begun
@@ -117,11 +120,21 @@ class SpoutTask:
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
         return sum(counters.emitted.values()) > emitted_before
 
-    def _acknowledge(self) -> None:
-        """Call ack() for what is done; not inside emit(), since spouts note a tuple as pending after it.
+    def tell(self) -> None:
+        """Call ack() and fail() for what is over.
 
-        An ack() that emits gets its own ack in the next round, so that such a spout still ends its turn.
+        Not inside emit(), since spouts note a tuple as pending after it. An ack() that emits gets its own ack
+        in the next round, so that such a spout still ends its turn.
         """
-        ack, done = self._ack, self._done
-        for _ in range(len(done)):
-            ack(done.popleft())
+        for _ in range(len(self._acked)):
+            tup_id, after = self._acked.popleft()
+            self._parts.counters.acked += 1
+            self._spout.ack(tup_id)
+            if self._hooks is not None:
+                self._hooks.invoke_hook_spout_ack(tup_id, 1000 * after)
+        for _ in range(len(self._failed)):
+            tup_id, after = self._failed.popleft()
+            self._parts.counters.failed += 1
+            self._spout.fail(tup_id)
+            if self._hooks is not None:
+                self._hooks.invoke_hook_spout_fail(tup_id, 1000 * after)

@@ -13,8 +13,17 @@ from heronpy import global_metrics
 from heronpy.bolt import BaseBolt, Bolt
 from heronpy.component import make_component
 from heronpy.config_values import merged_config
-from heronpy.constants import TOPOLOGY_SERIALIZER_CLASSNAME, TOPOLOGY_TICK_TUPLE_FREQ_SECS
+from heronpy.constants import (
+    TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS,
+    TOPOLOGY_MAX_SPOUT_PENDING,
+    TOPOLOGY_MESSAGE_TIMEOUT_SECS,
+    TOPOLOGY_SERIALIZER_CLASSNAME,
+    TOPOLOGY_TICK_TUPLE_FREQ_SECS,
+)
 from heronpy.context import TopologyContext
+from heronpy.instances.acking.outgoing import OutgoingAcks
+from heronpy.instances.acking.roots import Roots
+from heronpy.instances.acking.tracker import Tracker
 from heronpy.instances.bolt_task import BoltDelegate, BoltTask
 from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
 from heronpy.instances.collector import Collector
@@ -55,6 +64,10 @@ class TaskParts(NamedTuple):
     schedule: Schedule
     logger: logging.Logger
     clock: Callable[[], float]
+    #: of a spout whose trees are tracked
+    tracker: Tracker | None
+    #: of a bolt whose topology tracks trees
+    acks: OutgoingAcks | None
 
 
 class Task(NamedTuple):
@@ -81,6 +94,8 @@ class Task(NamedTuple):
         ticks = context.get_cluster_config().get(TOPOLOGY_TICK_TUPLE_FREQ_SECS)
         if isinstance(self.loop, BoltTask) and ticks:
             self.loop.start_ticks(float(ticks))
+        if self.parts.tracker is not None:
+            self.parts.schedule.every(self.parts.tracker.patience, self.parts.tracker.expire)
         self.parts.inflow.greet()
 
     def held_up_by(self) -> str:
@@ -125,9 +140,13 @@ def build_task(
     parts = TaskParts(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,
         Schedule(clock), logging.getLogger(placed.label), clock,
+        _tracker(plan, task_id, incarnation, collector, config, clock),
+        OutgoingAcks(task_id, incarnation, plan.epoch, link) if tracks(plan) else None,
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     exchange = Exchange(task_id, inflow, outbox, counters)
+    if parts.tracker is not None:
+        exchange.on_acks = parts.tracker.on_acks
     made, loop = _component(find_class(component.class_path), component, parts)
     return Task(made, loop, parts, exchange.on_frame)
 
@@ -142,6 +161,28 @@ def _component(
     receiver = BoltDelegate(parts)
     bolt: Bolt = make_component(cls, receiver)
     return bolt, BoltTask(bolt, receiver, parts)
+
+
+def tracks(plan: PhysicalPlan) -> bool:
+    """Whether the topology wants to know what becomes of its spouts' tuples."""
+    return plan.logical.reliability == "at_least_once"
+
+
+def _tracker(
+    plan: PhysicalPlan,
+    task_id: int,
+    incarnation: int,
+    collector: Collector,
+    config: dict[str, Any],
+    clock: Callable[[], float],
+) -> Tracker | None:
+    spout = plan.logical.component(plan.task(task_id).component).kind == "spout"
+    if not spout or not tracks(plan):
+        return None
+    timeouts = config.get(TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS, True)
+    timeout = float(config.get(TOPOLOGY_MESSAGE_TIMEOUT_SECS, 30)) if timeouts else None
+    roots = Roots(task_id, incarnation, timeout)
+    return Tracker(roots, collector, clock, int(config.get(TOPOLOGY_MAX_SPOUT_PENDING, 100)))
 
 
 def _codec(config: dict[str, Any], find_class: ClassFinder) -> Codec:

@@ -21,7 +21,12 @@ CREDIT: Final = 2
 #: emitter to receiver: "I have waited long; this is how far I went"
 PROBE: Final = 3
 
-KINDS: Final = frozenset({DATA, CREDIT, PROBE})
+#: a batch whose tuples belong to trees: in front of it, to which
+ANCHORED: Final = 4
+#: bolt to spout: what has been acked and failed
+ACK: Final = 5
+
+KINDS: Final = frozenset({DATA, CREDIT, PROBE, ANCHORED, ACK})
 
 # magic, version, kind, destination, source, stream, tuples, epoch, incarnation, run, position
 _HEAD = struct.Struct("<HBBIIHIIQIQ")

@@ -12,6 +12,7 @@ from typing import Any
 
 from heronpy.instances.outbox import Stopping
 from heronpy.instances.settings import FlowSettings
+from heronpy.instances.spout_task import SpoutTask
 from heronpy.instances.task import Task, build_task
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.spout import Spout
@@ -178,6 +179,8 @@ def _emitted(task: Task) -> int:
 
 def _rest(task: Task) -> None:
     task.parts.outbox.flush()
+    if isinstance(task.loop, SpoutTask) and task.parts.tracker is not None:
+        task.loop.tell()
     task.parts.schedule.run_due()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from heronpy.kernel.frame import DATA, unseal
+from heronpy.kernel.frame import ANCHORED, DATA, unseal
 
 if TYPE_CHECKING:
     from heronpy.instances.task import Task
@@ -31,7 +31,7 @@ class Wire:
         receiver = self.tasks[read.destination]
         self.frames += 1
         receiver.on_frame(prefix, payload)
-        if read.kind == DATA:
+        if read.kind in (DATA, ANCHORED):
             waiting = receiver.parts.counters.queued
             self.brought[read.destination] = self.brought.get(read.destination, 0) + read.tuples
             self.most_queued[read.destination] = max(waiting, self.most_queued.get(read.destination, 0))

@@ -1,0 +1,156 @@
+"""At least once, seen by a topology: ack, fail and timeout come back to the spout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
+from heronpy.testing import TopologyTest
+from heronpy.tuple import Tuple
+
+AT_LEAST_ONCE = {"topology.reliability.mode": "ATLEAST_ONCE", "topology.message.timeout.secs": 10}
+
+
+class Numbers(Spout):
+    outputs = ["number"]
+
+    def initialize(self, config: dict[str, Any], context: Any) -> None:
+        self.left = list(range(int(config.get("numbers", 10))))
+        self.acked: list[int] = []
+        self.failed: list[int] = []
+
+    def next_tuple(self) -> None:
+        if self.left:
+            number = self.left.pop(0)
+            self.emit([number], tup_id=number)
+
+    def ack(self, tup_id: int) -> None:
+        self.acked.append(tup_id)
+
+    def fail(self, tup_id: int) -> None:
+        self.failed.append(tup_id)
+
+
+class Forward(BasicBolt):
+    outputs = ["number"]
+
+    def process(self, tup: Tuple) -> None:
+        self.emit([tup.number])
+        self.emit([-tup.number])
+
+
+class Acking(Bolt):
+    def process(self, tup: Tuple) -> None:
+        self.ack(tup)
+
+
+class HalfAcking(Bolt):
+    """Even numbers are acked, every fourth odd one is failed, the others are forgotten."""
+
+    def process(self, tup: Tuple) -> None:
+        if tup.number % 2 == 0:
+            self.ack(tup)
+        elif tup.number % 4 == 1:
+            self.fail(tup)
+
+
+class Untracked(Numbers):
+    def next_tuple(self) -> None:
+        if self.left:
+            self.emit([self.left.pop(0)])
+
+
+class Pairs(Bolt):
+    outputs = ["number"]
+
+    def initialize(self, config: dict[str, Any], context: Any) -> None:
+        self.waiting: list[Tuple] = []
+
+    def process(self, tup: Tuple) -> None:
+        self.waiting.append(tup)
+        if len(self.waiting) == 2:
+            self.emit([sum(each.number for each in self.waiting)], anchors=self.waiting)
+            for each in self.waiting:
+                self.ack(each)
+            self.waiting = []
+
+
+class FailsTheFirst(Bolt):
+    def process(self, tup: Tuple) -> None:
+        (self.fail if tup.number == 1 else self.ack)(tup)
+
+
+def topology(sink: type[Bolt], config: dict[str, Any] = {}) -> type[Topology]:  # noqa: B006
+    numbers = Numbers.spec("numbers")
+    forward = Forward.spec("forward", par=2, inputs={numbers: Grouping.SHUFFLE})
+    body = {
+        "numbers": numbers,
+        "forward": forward,
+        "sink": sink.spec("sink", par=2, inputs={forward: Grouping.ALL}),
+        "config": AT_LEAST_ONCE | config,
+    }
+    return type(Topology)("Tracked", (Topology,), body)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_a_tuple_is_acked_when_all_that_was_made_of_it_is(seed: int | None) -> None:
+    with TopologyTest(topology(Acking), seed=seed) as run:
+        run.run_spouts()
+        spout = run.component("numbers")
+        assert sorted(spout.acked) == list(range(10))
+        assert spout.failed == []
+
+
+def test_what_is_failed_comes_back_at_once_and_what_is_forgotten_after_the_timeout() -> None:
+    class Direct(Topology):
+        numbers = Numbers.spec()
+        half = HalfAcking.spec(inputs={numbers: Grouping.SHUFFLE})
+        config = AT_LEAST_ONCE
+
+    with TopologyTest(Direct) as run:
+        run.run_spouts()
+        spout = run.component("numbers")
+        assert spout.acked == [0, 2, 4, 6, 8]
+        assert spout.failed == [1, 5, 9]
+        run.advance("9s")
+        assert spout.failed == [1, 5, 9], "nothing is late yet"
+        run.advance("2s")
+        assert spout.failed == [1, 5, 9, 3, 7]
+
+
+def test_no_more_are_pending_than_allowed() -> None:
+    with TopologyTest(topology(HalfAcking, {"topology.max.spout.pending": 3, "numbers": 50})) as run:
+        run.run_spouts()
+        spout = run.component("numbers")
+        emitted = 50 - len(spout.left)
+        assert emitted - len(spout.acked) - len(spout.failed) <= 3
+
+
+def test_tuples_without_an_id_are_not_tracked() -> None:
+    class Loose(Topology):
+        numbers = Untracked.spec()
+        sink = Acking.spec(inputs={numbers: Grouping.SHUFFLE})
+        config = AT_LEAST_ONCE
+
+    with TopologyTest(Loose) as run:
+        run.run_spouts()
+        run.advance("60s")
+        spout = run.component("numbers")
+        assert (spout.acked, spout.failed, spout.left) == ([], [], [])
+        assert run.component("sink").delegate is not None
+
+
+def test_a_tuple_of_two_trees_ends_both() -> None:
+    class Joined(Topology):
+        numbers = Numbers.spec()
+        pairs = Pairs.spec(inputs={numbers: Grouping.GLOBAL})
+        sink = FailsTheFirst.spec(inputs={pairs: Grouping.SHUFFLE})
+        config = AT_LEAST_ONCE
+
+    with TopologyTest(Joined) as run:
+        run.run_spouts()
+        spout = run.component("numbers")
+        assert spout.failed == [0, 1], "both trees of 0 + 1"
+        assert spout.acked == list(range(2, 10))
