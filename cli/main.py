@@ -82,6 +82,7 @@ class Verbs(click.Group):
         try:
             outcome = super().main(*args, **extra)
         except UserError as error:
+            _show_frames(error.traceback)
             _complain(str(error), error.exit_code)
         except click.NoSuchOption as error:
             _complain(_unknown_option(error), error.exit_code)
@@ -98,6 +99,7 @@ class Verbs(click.Group):
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="heron-py", prog_name="heronpy", message="%(prog)s %(version)s")
 def cli() -> None:
     """Run Python topologies: spouts and bolts as processes, everything else a plugin.
 
@@ -148,6 +150,11 @@ def _one_line(error: click.UsageError) -> str:
 
 def _see_help(error: click.UsageError) -> str:
     return f" (try: {error.ctx.command_path} --help)" if error.ctx is not None else ""
+
+
+def _show_frames(traceback: str) -> None:
+    for line in traceback.splitlines():
+        click.echo(f"  {line}", err=True)
 
 
 def _complain(message: str, exit_code: int) -> NoReturn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from heronpy.kernel.errors import TopologyError, UsageError
 from heronpy.loading import LoadError, import_user_module, load_topologies, resolve_class
+from heronpy.loading.load import _status_of
 
 HEAD = """\
 import sys
@@ -180,7 +183,7 @@ FAILURES = {
     ),
     "a wrong spec": (
         "class T(Topology):\n    words = Words.spec(par=0)\n",
-        "cannot load wordcount.py: parallelism of __main__.Words must be an integer of at least 1, got 0"
+        "cannot load wordcount.py: parallelism of Words must be an integer of at least 1, got 0"
         " (wordcount.py, line 13)",
     ),
     "an exit with words": (
@@ -282,6 +285,19 @@ def test_files_that_are_none(write: Write, tmp_path: Path) -> None:
     (tmp_path / "binary.bin").write_bytes(bytes(range(256)))
     with pytest.raises(LoadError, match=r"^cannot load binary.bin: it is not a Python file$"):
         load_topologies(tmp_path / "binary.bin")
+
+
+def test_a_ctrl_c_waits_until_the_file_begins(write: Write) -> None:
+    """Else whoever interrupts early reads a traceback out of the middle of Python's own start."""
+    held_back = "import signal, sys; sys.exit(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    assert _status_of([sys.executable, "-c", held_back]) == 1
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    file = write("""
+        import signal
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        """)
+    with pytest.raises(LoadError, match=r"wordcount.py has no topology"):
+        load_topologies(file)
 
 
 def test_a_file_needs_no_suffix_if_it_is_python(write: Write, tmp_path: Path) -> None:
