@@ -19,7 +19,7 @@ from heronpy.kernel.plugin import Registry, StateManager
 
 
 def run_in_foreground(
-    config: Config, file: str, args: Sequence[str], *, name: str = "", seconds: float | None = None
+    config: Config, file: str, args: Sequence[str], *, name: str | None = None, seconds: float | None = None
 ) -> None:
     """Until Ctrl-C (or SIGTERM, q, or `seconds`); a second Ctrl-C ends the processes at once."""
     registry = Registry.load()
