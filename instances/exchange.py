@@ -10,6 +10,7 @@ from heronpy.instances.outbox import Outbox
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import CREDIT, DATA, Prefix, unseal
+from heronpy.kernel.sparing import Sparing
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +23,7 @@ class Exchange:
         self._inflow = inflow
         self._outbox = outbox
         self._counters = counters
+        self._complaints = Sparing(log)
 
     def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
         try:
@@ -29,7 +31,7 @@ class Exchange:
             self._dispatch(prefix, payload)
         except ProtocolError as error:
             self._counters.rejected += 1
-            log.warning("dropped a frame: %s", error)
+            self._complaints.warning("dropped a frame: %s", error)
 
     def _dispatch(self, prefix: Prefix, payload: bytes) -> None:
         if prefix.destination != self._task:
