@@ -16,6 +16,7 @@ import msgspec
 
 from heronpy.container.child import configure_logging
 from heronpy.container.execution import is_current, read_execution
+from heronpy.container.folders import launch_file
 from heronpy.container.host_process import MODULE, HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduling import SchedulerHost
@@ -32,12 +33,12 @@ READY = b"ready"
 TAIL = 10
 
 
-def start(launch_file: Path, *, timeout: float = 120.0) -> None:
+def start(file: Path, *, timeout: float = 120.0) -> None:
     """Start the process in the background; returns when it has started the containers, or another has them.
 
     It keeps neither our terminal nor our pipes; what it says goes to the topology's logs/scheduler.log.
     """
-    path = Path(launch_file).resolve()
+    path = Path(file).resolve()
     logs = TopologyLaunch.read(path).logs
     logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log_file = logs / "scheduler.log"
@@ -53,12 +54,23 @@ def start(launch_file: Path, *, timeout: float = 120.0) -> None:
             raise UserError(msg)
 
 
-def _run_detached(launch_file: Path, log_file: Path, ready: int) -> None:
+def revive(config: Config, state: StateManager, name: str) -> bool:
+    """Start a topology again that has nobody left to do so, as after a reboot; says whether that was so."""
+    tree, file = Tree(name), launch_file(config, name)
+    if state.exists(tree.scheduler) or state.exists(tree.master):
+        return False
+    if not file.exists() or not state.exists(tree.packing_plan):
+        return False
+    start(file)
+    return True
+
+
+def _run_detached(file: Path, log_file: Path, ready: int) -> None:
     command = [sys.executable, "-P", "-m", MODULE]
     with log_file.open("ab") as output:
         # returns soon: it forks away from us as soon as it can
         subprocess.run(
-            [*command, str(launch_file), "--ready", str(ready)],
+            [*command, str(file), "--ready", str(ready)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -68,9 +80,9 @@ def _run_detached(launch_file: Path, log_file: Path, ready: int) -> None:
         )
 
 
-def host(launch_file: str, ready: int | None = None) -> None:
+def host(file: str, ready: int | None = None) -> None:
     """Take the topology's scheduler node, or leave it to whoever has it; then serve."""
-    launch = TopologyLaunch.read(launch_file)
+    launch = TopologyLaunch.read(file)
     configure_logging(launch)
     config = Config.from_plain(launch.config)
     registry = Registry.load()
@@ -81,7 +93,7 @@ def host(launch_file: str, ready: int | None = None) -> None:
         if scheduler is None:
             _tell(ready)
         else:
-            SchedulerHost(launch_file, state, scheduler).run(lambda: _tell(ready))
+            SchedulerHost(file, state, scheduler).run(lambda: _tell(ready))
     finally:
         state.close()
 

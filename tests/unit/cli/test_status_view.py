@@ -112,6 +112,15 @@ def test_instances_and_containers_have_rows_of_their_own() -> None:
         assert {len(row) for row in rows} == {len(headers)}
 
 
+def test_the_live_table_fits_an_ordinary_terminal() -> None:
+    console = Console(width=80, no_color=True)
+    with console.capture() as captured:
+        console.print(rendered([SICK], NOW, "q leaves"))
+    lines = captured.get().splitlines()
+    assert tuple(lines[1].split()) == status_view.COMPONENT_HEADERS
+    assert not any("…" in line for line in lines)
+
+
 def test_terminal_and_pipe_show_the_same_numbers() -> None:
     console = Console(width=110, no_color=True)
     with console.capture() as captured:
