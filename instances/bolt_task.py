@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
+from heronpy.instances.shown import shown
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class BoltTask:
                         break
         except Exception as error:
             batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "
-            error.add_note(f"while processing {batch}{tup!r:.500}")
+            error.add_note(f"while processing {batch}{shown(tup)}")
             raise
         counters.returned_at = clock()
         spent = counters.returned_at - begun

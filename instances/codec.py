@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from heronpy.kernel.errors import TopologyError
+
 Row = tuple[Any, ...]
 
 #: what MessagePack gives back exactly as it got it
@@ -84,7 +86,11 @@ def _pickled(value: object) -> bytes:
         # lambdas and classes of the submitted file; costs 45 ms to import, so only when needed
         import cloudpickle  # type: ignore[import-untyped]
 
-        return bytes(cloudpickle.dumps(value, protocol=5))
+        try:
+            return bytes(cloudpickle.dumps(value, protocol=5))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            msg = f"a value of type {type(value).__name__} cannot be sent: {error}"
+            raise TopologyError(msg) from error
 
 
 def _open(code: int, data: memoryview) -> object:

@@ -9,6 +9,7 @@ from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
+from heronpy.instances.shown import shown
 from heronpy.kernel.credit import Grant, Spending
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.frame import DATA, PREFIX_BYTES, PROBE, Prefix, seal
@@ -173,36 +174,44 @@ class Outbox:
         room = lane.channel.spending.room()
         if room <= 0:
             return False
-        batch = lane.rows[:room]
-        del lane.rows[:room]
-        if not lane.rows:
-            del self._open[lane]
-            del lane.channel.open[lane]
-        self._send_rows(lane, batch)
+        try:
+            self._send_rows(lane, lane.rows[:room])
+        finally:
+            if not lane.rows:
+                del self._open[lane]
+                del lane.channel.open[lane]
         return True
 
     def _send_rows(self, lane: Lane, rows: list[Row]) -> None:
-        payload = self._codec.encode(rows)
-        size = len(payload)
-        if size + PREFIX_BYTES > self._settings.frame_bytes:
-            self._send_halves(lane, rows, size)
+        """Send the first rows of a lane. One that cannot be sent is taken out and raised, alone."""
+        try:
+            payload = self._codec.encode(rows)
+            if len(payload) + PREFIX_BYTES > self._settings.frame_bytes:
+                raise self._too_large(lane, len(payload))
+        except Exception as error:
+            if len(rows) == 1:
+                del lane.rows[0]
+                component, stream = self._plan.streams[lane.stream]
+                error.add_note(f"while sending {shown(rows[0])} on stream {stream!r} of {component!r}")
+                raise
+            middle = len(rows) // 2
+            self._send_rows(lane, rows[:middle])
+            self._send_rows(lane, rows[middle:])
             return
+        size = len(payload)
         self._link.send(*seal(self._prefix(DATA, lane, len(rows)), payload))
+        del lane.rows[: len(rows)]
         lane.channel.spending.spend(len(rows), size)
         fitting = self._settings.batch_bytes * len(rows) // max(size, 1)
         lane.limit = min(max(fitting, 1), self._settings.batch_tuples)
 
-    def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
-        if len(rows) == 1:
-            component, stream = self._plan.streams[lane.stream]
-            msg = (
-                f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
-                f" of {self._settings.frame_bytes} bytes"
-            )
-            raise TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
-        middle = len(rows) // 2
-        self._send_rows(lane, rows[:middle])
-        self._send_rows(lane, rows[middle:])
+    def _too_large(self, lane: Lane, size: int) -> TupleTooLarge:
+        component, stream = self._plan.streams[lane.stream]
+        msg = (
+            f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
+            f" of {self._settings.frame_bytes} bytes"
+        )
+        return TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
 
     def _prefix(self, kind: int, lane: Lane, count: int) -> Prefix:
         channel = lane.channel

@@ -300,6 +300,21 @@ def test_a_tuple_larger_than_a_frame_names_its_stream_and_component() -> None:
     )
 
 
+def test_a_tuple_that_cannot_be_sent_takes_no_other_with_it() -> None:
+    """It is raised out of whichever call would have sent it; a component may well catch that and go on."""
+    emitter = Emitter()
+    for value in ("first", 0, 1, threading.Lock(), 2, 3):
+        emitter.emit("word", value)
+    with pytest.raises(TopologyError, match="a value of type lock cannot be sent: cannot pickle") as caught:
+        emitter.outbox.flush()
+    (note,) = caught.value.__notes__
+    assert re.fullmatch(r"while sending \('word', <.*lock.*>\) on stream 'default' of 'words'", note)
+    emitter.emit("word", 4)
+    emitter.outbox.flush()
+    assert [value for _, value in emitter.link.values] == ["first", 0, 1, 2, 3, 4]
+    assert not emitter.outbox.waiting
+
+
 def test_emit_from_another_thread_is_refused() -> None:
     emitter = Emitter()
     errors: list[BaseException] = []
