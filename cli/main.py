@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.metadata
+import signal
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,6 +38,9 @@ VERBS = {
 }
 
 INTERRUPTED = 130
+
+#: what a full disk says to whoever redirected our output to it
+OUTPUT_REFUSED = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Verbs(click.Group):
@@ -95,6 +100,10 @@ class Verbs(click.Group):
             _complain(error.format_message(), error.exit_code)
         except click.Abort:
             sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno not in OUTPUT_REFUSED:
+                raise
+            _complain(f"cannot write the output: {error.strerror}", UserError.exit_code)
         sys.exit(outcome if isinstance(outcome, int) else 0)
 
 
@@ -109,6 +118,10 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Entry point of the command line."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            # ended by whatever: what a verb has begun is cleared up as after Ctrl-C
+            signal.signal(number, signal.default_int_handler)
     cli.main(prog_name="heronpy")
 
 

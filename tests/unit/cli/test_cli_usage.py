@@ -133,6 +133,17 @@ def test_the_version_can_be_asked_for_as_an_option(heronpy: Heronpy) -> None:
     assert heronpy("--version").stdout == f"heronpy {importlib.metadata.version('heron-py')}\n"
 
 
+def test_output_to_a_full_disk_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        code = "from heronpy.cli.main import main; main()"
+        command = [sys.executable, "-c", code, "config", "show"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: cannot write the output: No space left on device\n",
+    )
+
+
 def test_ctrl_c_ends_with_the_shells_code(heronpy: Heronpy, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
