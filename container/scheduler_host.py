@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import select
@@ -48,7 +49,10 @@ def start(file: Path, *, timeout: float = 120.0) -> None:
             _run_detached(path, log_file, writer)
         finally:
             os.close(writer)
-        if not select.select([ready], [], [], timeout)[0] or ready.read(len(READY)) != READY:
+        said = ready.read(select.PIPE_BUF) if select.select([ready], [], [], timeout)[0] else b""
+        if said and said != READY:
+            raise UserError(said.decode(errors="replace"))
+        if not said:
             tail = "\n".join(log_file.read_text(errors="replace").splitlines()[-TAIL:])
             msg = f"the scheduler's process did not start; the end of {log_file}:\n{tail}"
             raise UserError(msg)
@@ -140,6 +144,10 @@ def main(argv: Sequence[str]) -> int:
         host(options.launch_file, options.ready)
     except HeronError as error:
         print(error, file=sys.stderr)
+        if options.ready is not None:
+            # closed already if it had served by then
+            with contextlib.suppress(OSError):
+                os.write(options.ready, str(error).encode()[: select.PIPE_BUF])
         return 1
     return 0
 
