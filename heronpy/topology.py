@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from heronpy.arguments import require
+from heronpy.component import BaseComponent
 from heronpy.constants import DEFAULT_TOPOLOGY_CONFIG, TOPOLOGY_NAME
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Component
@@ -24,12 +25,22 @@ def _refuse_reserved(name: str) -> None:
         raise DefinitionError(msg, hint="another name")
 
 
+def _refuse_class(cls: type, attribute: str, value: object) -> None:
+    """`count = Count` would be left out in silence; a class that is written in the body is no such slip."""
+    if not isinstance(value, type) or not issubclass(value, BaseComponent):
+        return
+    if not value.__qualname__.endswith(f".{attribute}"):
+        msg = f"{attribute!r} of topology {cls.__name__!r} is a class, and not yet a component"
+        raise DefinitionError(msg, hint=f"{attribute} = {value.__name__}.spec()")
+
+
 def _specs_of(cls: type) -> dict[str, HeronComponentSpec]:
     attributes: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         attributes.update(vars(base))
     specs: dict[str, HeronComponentSpec] = {}
     for attribute, spec in attributes.items():
+        _refuse_class(cls, attribute, spec)
         if not isinstance(spec, HeronComponentSpec):
             continue
         _refuse_reserved(attribute)

@@ -253,6 +253,19 @@ def test_a_builder_refuses_what_is_no_spec() -> None:
         builder.set_config([])  # type: ignore[arg-type]
 
 
+def test_a_class_without_spec_is_a_slip() -> None:
+    with pytest.raises(ValueError, match=r"'count' of topology 't' is a class.*try: count = Words.spec\(\)"):
+        TopologyType("t", (Topology,), {"words": Words.spec(), "count": Words})
+
+    class Whole(Topology):
+        class Inner(Words):
+            pass
+
+        inner = Inner.spec()
+
+    assert [spec.name for spec in Whole._heron_specs] == ["inner"]
+
+
 def test_a_component_cannot_take_the_place_of_write() -> None:
     with pytest.raises(ValueError, match="a component cannot be called 'write'"):
         TopologyType("t", (Topology,), {"write": Words.spec()})

@@ -7,9 +7,11 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 from typing_extensions import override
 
+from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import ContainerPlan, InstancePlan, PackingPlan, Resources
 from heronpy.kernel.plugin import Scheduler
@@ -40,6 +42,15 @@ class TestLocalScheduler(SchedulerContract):
         ):
             scheduler.on_schedule(everybody)
         assert launcher.running() == {}
+
+    def test_what_a_container_inherits_is_no_setting(
+        self, scheduler: Scheduler, launcher: SleeperLauncher
+    ) -> None:
+        """User code may run heronpy, which refuses variables that look like settings and are none."""
+        scheduler.on_schedule(plan(1))
+        eventually(lambda: len(launcher.running()) == 2)
+        environment = psutil.Process(launcher.running()[1]).environ()
+        load_config(environ=environment)
 
     def test_output_goes_to_the_container_log(
         self, scheduler: Scheduler, launcher: SleeperLauncher, tmp_path: Path
