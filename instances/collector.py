@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any
 
+from heronpy.instances.codec import Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.groupings import Grouping, make_grouping
 from heronpy.instances.groupings.custom import Chooser
@@ -50,6 +51,8 @@ class Collector:
         pick: Callable[[int], int] = random.randrange,
     ) -> None:
         self._outbox = outbox
+        self._settled = outbox.codec.settled
+        self._freeze = outbox.codec.freeze
         self._emitted = counters.emitted
         self._component = plan.task(task).component
         self._thread = get_ident()
@@ -78,16 +81,18 @@ class Collector:
             raise self._refusal(outlet, row, stream, direct_task)
         if (direct_task is None) is outlet.direct_only:
             raise self._refusal(outlet, row, stream, direct_task)
+        frozen = row
+        for value in row:
+            if type(value) not in self._settled:
+                frozen = self._freeze(row)
+                break
         self._emitted[stream] += 1
-        if need_task_ids or self.emit_hook is not None:
-            return self._emit_and_tell(outlet, row, direct_task, need_task_ids)
-        if direct_task is not None:
-            self._put(self._direct_lane(outlet, direct_task), row)
-            return None
+        if need_task_ids or direct_task is not None or self.emit_hook is not None:
+            return self._emit_and_tell(outlet, row, frozen, direct_task, need_task_ids)
         for grouping in outlet.groupings:
             for lane in grouping.targets(row):
                 rows = lane.rows
-                rows.append(row)
+                rows.append(frozen)
                 size = len(rows)
                 if size == 1:
                     self._outbox.opened(lane)
@@ -103,7 +108,7 @@ class Collector:
             self._outbox.full(lane)
 
     def _emit_and_tell(
-        self, outlet: Outlet, row: tuple[Any, ...], direct_task: int | None, need_task_ids: bool
+        self, outlet: Outlet, row: Row, frozen: Row, direct_task: int | None, need_task_ids: bool
     ) -> list[int] | None:
         if direct_task is not None:
             lanes = [self._direct_lane(outlet, direct_task)]
@@ -111,7 +116,7 @@ class Collector:
             lanes = [lane for grouping in outlet.groupings for lane in grouping.targets(row)]
         tasks = [lane.channel.task for lane in lanes]
         for lane in lanes:
-            self._put(lane, row)
+            self._put(lane, frozen)
         if self.emit_hook is not None:
             self.emit_hook(row, outlet.name, tasks)
         return tasks if need_task_ids else None

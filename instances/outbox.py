@@ -9,7 +9,6 @@ from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
-from heronpy.instances.shown import shown
 from heronpy.kernel.credit import Grant, Spending
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.frame import DATA, PREFIX_BYTES, PROBE, Prefix, seal
@@ -70,7 +69,7 @@ class Outbox:
         self._plan = plan
         self._task = task
         self._incarnation = incarnation
-        self._codec = codec
+        self.codec = codec
         self._link = link
         self._settings = settings
         self._counters = counters
@@ -183,35 +182,31 @@ class Outbox:
         return True
 
     def _send_rows(self, lane: Lane, rows: list[Row]) -> None:
-        """Send the first rows of a lane. One that cannot be sent is taken out and raised, alone."""
-        try:
-            payload = self._codec.encode(rows)
-            if len(payload) + PREFIX_BYTES > self._settings.frame_bytes:
-                raise self._too_large(lane, len(payload))
-        except Exception as error:
-            if len(rows) == 1:
-                del lane.rows[0]
-                component, stream = self._plan.streams[lane.stream]
-                error.add_note(f"while sending {shown(rows[0])} on stream {stream!r} of {component!r}")
-                raise
-            middle = len(rows) // 2
-            self._send_rows(lane, rows[:middle])
-            self._send_rows(lane, rows[middle:])
-            return
+        """Send the first rows of a lane, which are taken out of it as they leave."""
+        payload = self.codec.encode(rows)
         size = len(payload)
+        if size + PREFIX_BYTES > self._settings.frame_bytes:
+            self._send_halves(lane, rows, size)
+            return
         self._link.send(*seal(self._prefix(DATA, lane, len(rows)), payload))
         del lane.rows[: len(rows)]
         lane.channel.spending.spend(len(rows), size)
         fitting = self._settings.batch_bytes * len(rows) // max(size, 1)
         lane.limit = min(max(fitting, 1), self._settings.batch_tuples)
 
-    def _too_large(self, lane: Lane, size: int) -> TupleTooLarge:
-        component, stream = self._plan.streams[lane.stream]
-        msg = (
-            f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
-            f" of {self._settings.frame_bytes} bytes"
-        )
-        return TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
+    def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
+        if len(rows) == 1:
+            # It goes alone: a component may catch this, and the rest of the batch is good.
+            del lane.rows[0]
+            component, stream = self._plan.streams[lane.stream]
+            msg = (
+                f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
+                f" of {self._settings.frame_bytes} bytes"
+            )
+            raise TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
+        middle = len(rows) // 2
+        self._send_rows(lane, rows[:middle])
+        self._send_rows(lane, rows[middle:])
 
     def _prefix(self, kind: int, lane: Lane, count: int) -> Prefix:
         channel = lane.channel
