@@ -168,6 +168,11 @@ def test_what_the_file_prints_goes_to_standard_error(write: Write, capfd: pytest
 
 
 FAILURES = {
+    "a method that takes something else": (
+        "class Odd(Count):\n    def process(self): ...\nclass T(Topology):\n    words = Words.spec()\n"
+        "    odd = Odd.spec(inputs=[words])\n",
+        "bolt 'odd': Odd.process does not take what it is called with (try: def process(self, tup))",
+    ),
     "a missing module": (
         "import kafak\n",
         "cannot load wordcount.py: ModuleNotFoundError: No module named 'kafak' (wordcount.py, line 12)",
@@ -285,6 +290,19 @@ def test_files_that_are_none(write: Write, tmp_path: Path) -> None:
     (tmp_path / "binary.bin").write_bytes(bytes(range(256)))
     with pytest.raises(LoadError, match=r"^cannot load binary.bin: it is not a Python file$"):
         load_topologies(tmp_path / "binary.bin")
+
+
+def test_a_method_may_take_more_than_it_is_called_with(write: Write) -> None:
+    file = write("""
+        class Loose(Words):
+            initialize = lambda self, *everything: None
+            def next_tuple(self, times=1): ...
+            def process(self): "a spout's own affair"
+            ack = fail = None
+        class T(Topology):
+            words = Loose.spec()
+        """)
+    assert [plan.name for plan in load_topologies(file)] == ["T"]
 
 
 def test_a_ctrl_c_waits_until_the_file_begins(write: Write) -> None:
