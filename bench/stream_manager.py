@@ -69,7 +69,7 @@ def forward(kind: type[Forwarder], folder: str, pipe: Connection) -> None:
         forwarder = kind(reactor, instances, transport.router_ipc(f"{folder}/peers"), 1)
         forwarder.use_plan(plan())
         for task in BOLTS:
-            forwarder.admit(task, task_identity(task, 1), None)
+            forwarder.admit(task, 1, task_identity(task, 1))
 
         def on_command() -> None:
             if pipe.recv() == "stop":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from heronpy.cli.options import takes_name, takes_settings
-from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require
+from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require_alive
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import set_live
 from heronpy.kernel.tree import RUNNING
@@ -17,5 +17,5 @@ from heronpy.kernel.tree import RUNNING
 def command(config: Config, name: str) -> None:
     """Let the spouts of topology NAME emit again."""
     with open_state(config) as state:
-        set_live(state, require(state, name), RUNNING, timeout=ANSWER_TIMEOUT)
+        set_live(state, require_alive(config, state, name), RUNNING, timeout=ANSWER_TIMEOUT)
     click.echo(f"{name}: spouts emit again")

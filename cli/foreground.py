@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-from collections.abc import Iterator, Sequence
-from types import FrameType
+from collections.abc import Sequence
 
 import click
 
@@ -19,13 +16,13 @@ from heronpy.kernel.plugin import Registry, StateManager
 
 
 def run_in_foreground(
-    config: Config, file: str, args: Sequence[str], *, name: str = "", seconds: float | None = None
+    config: Config, file: str, args: Sequence[str], *, name: str | None = None, seconds: float | None = None
 ) -> None:
     """Until Ctrl-C (or SIGTERM, q, or `seconds`); a second Ctrl-C ends the processes at once."""
     registry = Registry.load()
     prepared = prepare(config, registry, file, args, name)
     started: list[str] = []
-    with open_state(config, registry) as state, _terminate_as_interrupt():
+    with open_state(config, registry) as state:
         try:
             for one in prepared:
                 start(config, state, one, wait=True)
@@ -46,18 +43,3 @@ def _stop(config: Config, state: StateManager, started: list[str]) -> None:
         click.echo(f"stopping {name} (Ctrl-C again: at once)", err=True)
         take_down(config, state, name)
         click.echo(f"{name} is stopped, nothing is left", err=True)
-
-
-@contextlib.contextmanager
-def _terminate_as_interrupt() -> Iterator[None]:
-    """A SIGTERM takes the topology down like Ctrl-C does, instead of leaving it alone."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -15,7 +15,7 @@ from heronpy.cli.output import table
 from heronpy.kernel.status import TopologyStatus
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import JustifyMethod, RenderableType
 
 #: what is known now; empty when there is nothing to watch any more
 Fetch = Callable[[], Sequence[TopologyStatus]]
@@ -97,9 +97,11 @@ def _components(status: TopologyStatus) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    columns = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    # narrow enough for 80 columns
+    columns = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
     for header in status_view.COMPONENT_HEADERS:
-        columns.add_column(header, justify="left" if header in ("component", "kind", "state") else "right")
+        justify: JustifyMethod = "left" if header in ("component", "kind", "state") else "right"
+        columns.add_column(header, justify=justify, no_wrap=True)
     for row in status_view.component_rows(status):
         state = row[-1]
         columns.add_row(*(Text(cell) for cell in row[:-1]), Text(state, style=STATE_STYLES.get(state, "red")))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.metadata
+import signal
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -36,6 +38,9 @@ VERBS = {
 }
 
 INTERRUPTED = 130
+
+#: what a full disk says to whoever redirected our output to it
+OUTPUT_REFUSED = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Verbs(click.Group):
@@ -82,6 +87,7 @@ class Verbs(click.Group):
         try:
             outcome = super().main(*args, **extra)
         except UserError as error:
+            _show_frames(error.traceback)
             _complain(str(error), error.exit_code)
         except click.NoSuchOption as error:
             _complain(_unknown_option(error), error.exit_code)
@@ -94,10 +100,15 @@ class Verbs(click.Group):
             _complain(error.format_message(), error.exit_code)
         except click.Abort:
             sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno not in OUTPUT_REFUSED:
+                raise
+            _complain(f"cannot write the output: {error.strerror}", UserError.exit_code)
         sys.exit(outcome if isinstance(outcome, int) else 0)
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="heron-py", prog_name="heronpy", message="%(prog)s %(version)s")
 def cli() -> None:
     """Run Python topologies: spouts and bolts as processes, everything else a plugin.
 
@@ -107,6 +118,10 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Entry point of the command line."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            # ended by whatever: what a verb has begun is cleared up as after Ctrl-C
+            signal.signal(number, signal.default_int_handler)
     cli.main(prog_name="heronpy")
 
 
@@ -148,6 +163,11 @@ def _one_line(error: click.UsageError) -> str:
 
 def _see_help(error: click.UsageError) -> str:
     return f" (try: {error.ctx.command_path} --help)" if error.ctx is not None else ""
+
+
+def _show_frames(traceback: str) -> None:
+    for line in traceback.splitlines():
+        click.echo(f"  {line}", err=True)
 
 
 def _complain(message: str, exit_code: int) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from heronpy.cli.options import shortcut, takes_name, takes_settings
-from heronpy.cli.topologies import open_state, require
+from heronpy.cli.topologies import open_state, require, require_alive
 from heronpy.container.requests import request_restart
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
@@ -28,5 +28,6 @@ def command(config: Config, name: str, container: int | None) -> None:
         if container is not None and container not in known:
             msg = f"topology {name!r} has no container {container} (known: {', '.join(map(str, known))})"
             raise UserError(msg)
+        require_alive(config, state, name)
         request_restart(state, name, container, timeout=config.number("submit.timeout"))
     click.echo(f"{name}: restarted {'all containers' if container is None else f'container {container}'}")

@@ -14,11 +14,13 @@ from heronpy.kernel.config import Config
 @click.argument("args", nargs=-1)
 @shortcut("--packing", "NAME", "Packing plugin.")
 @shortcut("--scheduler", "NAME", "Scheduler plugin.")
-@click.option("--name", default="", help="Name of the topology, instead of its own.")
+@click.option("--name", help="Name of the topology, instead of its own.")
 @takes_duration
 @shortcut("--timeout", "DURATION", "How long to wait until it runs, e.g. 30s.")
 @takes_settings
-def command(config: Config, file: str, args: tuple[str, ...], name: str, seconds: float | None) -> None:
+def command(
+    config: Config, file: str, args: tuple[str, ...], name: str | None, seconds: float | None
+) -> None:
     """Run the topologies that FILE defines, with a live table; Ctrl-C stops them, twice at once.
 
     ARGS go to FILE as its sys.argv; those that begin with a dash come after --.

@@ -9,7 +9,7 @@ import click
 from heronpy.cli import status_view
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json, table
-from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require
+from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require_alive
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.status import TopologyStatus
@@ -23,7 +23,7 @@ from heronpy.kernel.status import TopologyStatus
 def command(config: Config, name: str, verbose: bool, output: str) -> None:
     """Show the state of topology NAME, its numbers, and what it waits for."""
     with open_state(config) as state:
-        status = topology_status(state, require(state, name), timeout=ANSWER_TIMEOUT)
+        status = topology_status(state, require_alive(config, state, name), timeout=ANSWER_TIMEOUT)
     if output == "json":
         echo_json(status)
     else:

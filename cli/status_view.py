@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from heronpy.cli.output import count, elapsed, plural
+from heronpy.cli.output import count, elapsed
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 
-COMPONENT_HEADERS = ("component", "kind", "instances", "in/s", "out/s", "latency", "queue", "errors", "state")
+COMPONENT_HEADERS = (
+    "component",
+    "kind",
+    "instances",
+    "in/s",
+    "out/s",
+    "latency",
+    "queue",
+    "errors",
+    "restarts",
+    "state",
+)
 INSTANCE_HEADERS = (
     "instance",
     "container",
@@ -41,9 +52,9 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
     """One line for everything that is not as it should be; empty when all is well."""
     lines = [status.reason] if status.reason else []
     for container in status.containers:
-        lines += _container_notes(container, now)
+        lines += _container_notes(container, now, told=status.reason)
     for instance in status.instances:
-        lines += _instance_notes(instance)
+        lines += _instance_notes(instance, told=status.reason)
     return lines
 
 
@@ -116,6 +127,7 @@ def _component_row(name: str, members: list[InstanceStatus]) -> tuple[str, ...]:
         _latency(_mean_latency(members)),
         count(sum(one.queue for one in members)),
         count(sum(one.errors for one in members)),
+        count(sum(one.restarts for one in members)),
         worst if affected == len(members) else f"{affected} {worst}",
     )
 
@@ -141,9 +153,9 @@ def _latency(milliseconds: float) -> str:
     return f"{milliseconds:.2f}ms" if milliseconds < 10 else f"{milliseconds:.0f}ms"
 
 
-def _container_notes(container: ContainerStatus, now: float) -> list[str]:
+def _container_notes(container: ContainerStatus, now: float, *, told: str) -> list[str]:
     lines = []
-    if container.state == "missing":
+    if container.state == "missing" and f"container {container.id} has been missing" not in told:
         how_long = f" for {elapsed(now - container.since)}" if container.since else ""
         lines.append(f"container {container.id} is missing{how_long}")
     if container.dropped or container.rejected:
@@ -153,11 +165,10 @@ def _container_notes(container: ContainerStatus, now: float) -> list[str]:
     return lines
 
 
-def _instance_notes(instance: InstanceStatus) -> list[str]:
+def _instance_notes(instance: InstanceStatus, *, told: str) -> list[str]:
     lines = []
-    if instance.error:
-        restarts = f" (restarted {plural(instance.restarts, 'time')})" if instance.restarts else ""
-        lines.append(f"{instance.label}: {instance.error}{restarts}")
+    if instance.error and not (instance.label in told and instance.error in told):
+        lines.append(f"{instance.label}: {instance.error}")
     if instance.busy:
         lines.append(f"{instance.label} in {instance.busy}")
     if instance.waiting >= NOTABLE_WAITING:

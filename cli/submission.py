@@ -63,11 +63,12 @@ class StartFailed(UserError):
 
 
 def prepare(
-    config: Config, registry: Registry, file: str, args: Sequence[str], name: str = ""
+    config: Config, registry: Registry, file: str, args: Sequence[str], name: str | None = None
 ) -> list[Prepared]:
     """Load a file and pack what it defines. `name` renames the topology, if there is only one."""
+    _refuse_unknown_plugins(config, registry)
     topologies = load_topologies(file, args)
-    if name:
+    if name is not None:
         topologies = [_renamed(topologies, file, name)]
     return [_packed(config, registry, with_config(topology, config.topology)) for topology in topologies]
 
@@ -88,7 +89,10 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
     try:
         return _start(config, state, prepared, execution)
     except BaseException as error:
+        killed = isinstance(error, Exception) and _was_killed(state, name)
         _clear_after(error, config, state, name)
+        if killed:
+            raise _killed_meanwhile(name) from error
         if isinstance(error, OSError):
             msg = f"cannot write the files of topology {name!r}: {error}"
             raise UserError(msg, hint="another home: HERONPY_HOME=…") from error
@@ -111,6 +115,8 @@ def wait_until_running(
                 time.sleep(LAST_WORDS)
                 _refuse_failures(master.status(ANSWER_TIMEOUT))
             _refuse_broken_engine(state, name, logs)
+            if _was_killed(state, name):
+                raise _killed_meanwhile(name)
             missing = waiting_for(status)
             if missing != told:
                 progress(f"waiting for {missing}")
@@ -121,6 +127,18 @@ def wait_until_running(
                 )
                 raise TimedOut(msg, hint=f"heronpy logs {name}, heronpy status {name} or heronpy kill {name}")
             time.sleep(ASK_EVERY)
+
+
+def _was_killed(state: StateManager, name: str) -> bool:
+    try:
+        return not state.exists(Tree(name).execution)
+    except UserError:
+        # a state tree that cannot be read has troubles of its own to tell
+        return False
+
+
+def _killed_meanwhile(name: str) -> UserError:
+    return UserError(f"topology {name!r} was killed while it started", hint="heronpy list")
 
 
 def _failed(status: TopologyStatus) -> list[InstanceStatus]:
@@ -146,6 +164,13 @@ def _refuse_broken_engine(state: StateManager, name: str, logs: Path) -> None:
                 last_words = tail(logs / f"{who}.log", 1) if (logs / f"{who}.log").is_file() else []
                 cause = last_words[0].removeprefix("error: ") if last_words else child.last_exit
                 raise StartFailed(name, who, cause)
+
+
+def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
+    """A misspelt name should be heard of here, not in the log of a background process."""
+    registry.scheduler(config.text("scheduler.name"))
+    for sink in config.words("metrics.sinks"):
+        registry.metric_sink(sink)
 
 
 def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> LogicalPlan:

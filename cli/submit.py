@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from heronpy.cli.options import shortcut, takes_output, takes_settings
 from heronpy.cli.output import echo_json
 from heronpy.cli.plan import show_plan, size_of
+from heronpy.cli.plan_view import plan_json
 from heronpy.cli.starting import start
 from heronpy.cli.submission import Prepared, prepare
 from heronpy.cli.topologies import log_folder, open_state
@@ -20,45 +23,64 @@ from heronpy.kernel.plugin import Registry
 @click.argument("args", nargs=-1)
 @shortcut("--packing", "NAME", "Packing plugin.")
 @shortcut("--scheduler", "NAME", "Scheduler plugin.")
-@click.option("--name", default="", help="Name of the topology, instead of its own.")
+@click.option("--name", help="Name of the topology, instead of its own.")
 @click.option("--dry-run", is_flag=True, help="Show what would run where, and start nothing.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it runs (the default), or not.")
 @shortcut("--timeout", "DURATION", "How long to wait, e.g. 30s.")
 @takes_output
 @takes_settings
 def command(
-    config: Config, file: str, args: tuple[str, ...], name: str, dry_run: bool, wait: bool, output: str
+    config: Config, file: str, args: tuple[str, ...], name: str | None, dry_run: bool, wait: bool, output: str
 ) -> None:
     """Start the topologies that FILE defines, and wait until they run.
 
     ARGS go to FILE as its sys.argv; those that begin with a dash come after --.
     """
     registry = Registry.load()
-    # a misspelt scheduler should be heard of here, not in the log of a background process
-    registry.scheduler(config.text("scheduler.name"))
     prepared = prepare(config, registry, file, args, name)
     if dry_run:
         _show_plans(prepared, output)
         return
+    started: list[dict[str, str]] = []
     with open_state(config, registry) as state:
-        for one in prepared:
-            launch = start(config, state, one, wait=wait)
-            _show_started(config, one, launch, wait, output)
+        try:
+            for one in prepared:
+                launch = start(config, state, one, wait=wait)
+                started.append(_started(config, one, launch, wait))
+                if output != "json":
+                    _show_started(config, one, wait)
+        finally:
+            if output == "json" and started:
+                _echo_json(started, len(prepared))
 
 
 def _show_plans(prepared: list[Prepared], output: str) -> None:
+    if output == "json":
+        _echo_json([plan_json(one.packing, one.logical) for one in prepared], len(prepared))
+        return
     for one in prepared:
         show_plan(one.packing, one.logical, output)
-    if output != "json":
-        click.echo("nothing was started")
+    click.echo("nothing was started")
 
 
-def _show_started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool, output: str) -> None:
+def _echo_json(found: list[Any], topologies: int) -> None:
+    """An object for a file with one topology, else a list of them: always one document."""
+    echo_json(found[0] if topologies == 1 else found)
+
+
+def _started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool) -> dict[str, str]:
+    name = one.logical.name
+    state = "RUNNING" if wait else "STARTING"
+    return {
+        "name": name,
+        "state": state,
+        "execution": launch.execution,
+        "logs": str(log_folder(config, name)),
+    }
+
+
+def _show_started(config: Config, one: Prepared, wait: bool) -> None:
     name, logs = one.logical.name, log_folder(config, one.logical.name)
-    if output == "json":
-        state = "RUNNING" if wait else "STARTING"
-        echo_json({"name": name, "state": state, "execution": launch.execution, "logs": str(logs)})
-        return
     click.echo(f"{name} {'runs' if wait else 'was submitted'}: {size_of(one.packing)}")
     click.echo(f"logs  {logs}")
     click.echo(f"next  heronpy top {name} | heronpy status {name} | heronpy kill {name}")

@@ -10,7 +10,7 @@ import click
 from heronpy.cli.live import snapshot, watch
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json
-from heronpy.cli.topologies import open_state, require
+from heronpy.cli.topologies import open_state, require_alive
 from heronpy.cli.watched import Watched
 from heronpy.kernel.config import Config
 
@@ -22,7 +22,7 @@ from heronpy.kernel.config import Config
 @takes_settings
 def command(config: Config, name: str, once: bool, output: str) -> None:
     """Watch the numbers of topology NAME, refreshed each second; q or Ctrl-C leaves."""
-    with open_state(config) as state, Watched(state, [require(state, name)]) as watched:
+    with open_state(config) as state, Watched(state, [require_alive(config, state, name)]) as watched:
         if output == "json":
             echo_json(watched.statuses()[0])
         elif once:

@@ -6,6 +6,9 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
+from heronpy.container import scheduler_host
 from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError, did_you_mean
@@ -36,6 +39,13 @@ def require(state: StateManager, name: str) -> str:
         none = "" if known else "; there is none"
         msg = f"no topology named {name!r}{none}{did_you_mean(name, known)}"
         raise UserError(msg, hint="heronpy list")
+    return name
+
+
+def require_alive(config: Config, state: StateManager, name: str) -> str:
+    """The name itself; a topology that nobody keeps alive any more, as after a reboot, is started again."""
+    if scheduler_host.revive(config, state, require(state, name)):
+        click.echo(f"the scheduler and the master of {name} were gone and are started again", err=True)
     return name
 
 

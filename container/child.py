@@ -39,6 +39,8 @@ def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLE
     """Become the child: never returns into the code that started the process."""
     code = CRASHED
     try:
+        # so that whatever it forks can be ended with it
+        os.setpgid(0, 0)
         _own_stdio(start.log)
         _restore_signals()
         _name_process(start.child.name)

@@ -11,15 +11,21 @@ from heronpy.kernel.processes import Process, processes
 
 
 def reap() -> Iterator[tuple[int, int]]:
-    """Pid and wait status of every child that has ended by now."""
+    """Pid and wait status of every child that has ended by now.
+
+    What a child has forked, and left in its process group, ends with it: nobody else would end the workers of
+    a bolt that crashes again and again. Its pid is not free until it is waited for, so the group is its own.
+    """
     while True:
         try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
+                return
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(ended.si_pid, signal.SIGKILL)
+            yield os.waitpid(ended.si_pid, 0)
         except ChildProcessError:
             return
-        if pid == 0:
-            return
-        yield pid, status
 
 
 def end_strangers(known: Set[int], *, same_session: bool = False) -> None:

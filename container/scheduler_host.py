@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import select
@@ -16,6 +17,7 @@ import msgspec
 
 from heronpy.container.child import configure_logging
 from heronpy.container.execution import is_current, read_execution
+from heronpy.container.folders import launch_file
 from heronpy.container.host_process import MODULE, HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduling import SchedulerHost
@@ -32,12 +34,12 @@ READY = b"ready"
 TAIL = 10
 
 
-def start(launch_file: Path, *, timeout: float = 120.0) -> None:
+def start(file: Path, *, timeout: float = 120.0) -> None:
     """Start the process in the background; returns when it has started the containers, or another has them.
 
     It keeps neither our terminal nor our pipes; what it says goes to the topology's logs/scheduler.log.
     """
-    path = Path(launch_file).resolve()
+    path = Path(file).resolve()
     logs = TopologyLaunch.read(path).logs
     logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log_file = logs / "scheduler.log"
@@ -47,18 +49,32 @@ def start(launch_file: Path, *, timeout: float = 120.0) -> None:
             _run_detached(path, log_file, writer)
         finally:
             os.close(writer)
-        if not select.select([ready], [], [], timeout)[0] or ready.read(len(READY)) != READY:
+        said = ready.read(select.PIPE_BUF) if select.select([ready], [], [], timeout)[0] else b""
+        if said and said != READY:
+            raise UserError(said.decode(errors="replace"))
+        if not said:
             tail = "\n".join(log_file.read_text(errors="replace").splitlines()[-TAIL:])
             msg = f"the scheduler's process did not start; the end of {log_file}:\n{tail}"
             raise UserError(msg)
 
 
-def _run_detached(launch_file: Path, log_file: Path, ready: int) -> None:
+def revive(config: Config, state: StateManager, name: str) -> bool:
+    """Start a topology again that has nobody left to do so, as after a reboot; says whether that was so."""
+    tree, file = Tree(name), launch_file(config, name)
+    if state.exists(tree.scheduler) or state.exists(tree.master):
+        return False
+    if not file.exists() or not state.exists(tree.packing_plan):
+        return False
+    start(file)
+    return True
+
+
+def _run_detached(file: Path, log_file: Path, ready: int) -> None:
     command = [sys.executable, "-P", "-m", MODULE]
     with log_file.open("ab") as output:
         # returns soon: it forks away from us as soon as it can
         subprocess.run(
-            [*command, str(launch_file), "--ready", str(ready)],
+            [*command, str(file), "--ready", str(ready)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -68,9 +84,9 @@ def _run_detached(launch_file: Path, log_file: Path, ready: int) -> None:
         )
 
 
-def host(launch_file: str, ready: int | None = None) -> None:
+def host(file: str, ready: int | None = None) -> None:
     """Take the topology's scheduler node, or leave it to whoever has it; then serve."""
-    launch = TopologyLaunch.read(launch_file)
+    launch = TopologyLaunch.read(file)
     configure_logging(launch)
     config = Config.from_plain(launch.config)
     registry = Registry.load()
@@ -81,7 +97,7 @@ def host(launch_file: str, ready: int | None = None) -> None:
         if scheduler is None:
             _tell(ready)
         else:
-            SchedulerHost(launch_file, state, scheduler).run(lambda: _tell(ready))
+            SchedulerHost(file, state, scheduler).run(lambda: _tell(ready))
     finally:
         state.close()
 
@@ -128,6 +144,10 @@ def main(argv: Sequence[str]) -> int:
         host(options.launch_file, options.ready)
     except HeronError as error:
         print(error, file=sys.stderr)
+        if options.ready is not None:
+            # closed already if it had served by then
+            with contextlib.suppress(OSError):
+                os.write(options.ready, str(error).encode()[: select.PIPE_BUF])
         return 1
     return 0
 

@@ -10,17 +10,21 @@ if TYPE_CHECKING:
     from heronpy.context import TopologyContext
     from heronpy.custom_grouping import ICustomGrouping
     from heronpy.kernel.config import Config
-    from heronpy.kernel.plans import PackingPlan
+    from heronpy.kernel.errors import UserError
+    from heronpy.kernel.plans import LogicalPlan, PackingPlan
     from heronpy.kernel.plugin import (
         ContainerExit,
         Launch,
         Launcher,
         MetricSink,
+        Node,
         ResourceManager,
         Scheduler,
         StateManager,
+        Watch,
         hookimpl,
     )
+    from heronpy.kernel.plugin.metric_sink import Sample
     from heronpy.spout import Spout
     from heronpy.stream import Grouping, Stream
     from heronpy.topology import Topology, TopologyBuilder
@@ -38,9 +42,12 @@ __all__ = [
     "ICustomGrouping",
     "Launch",
     "Launcher",
+    "LogicalPlan",
     "MetricSink",
+    "Node",
     "PackingPlan",
     "ResourceManager",
+    "Sample",
     "Scheduler",
     "SlidingWindowBolt",
     "Spout",
@@ -51,6 +58,8 @@ __all__ = [
     "TopologyContext",
     "TumblingWindowBolt",
     "Tuple",
+    "UserError",
+    "Watch",
     "__version__",
     "hookimpl",
 ]
@@ -65,9 +74,12 @@ _HOMES = {
     "ICustomGrouping": "heronpy.custom_grouping",
     "Launch": "heronpy.kernel.plugin",
     "Launcher": "heronpy.kernel.plugin",
+    "LogicalPlan": "heronpy.kernel.plans",
     "MetricSink": "heronpy.kernel.plugin",
+    "Node": "heronpy.kernel.plugin",
     "PackingPlan": "heronpy.kernel.plans",
     "ResourceManager": "heronpy.kernel.plugin",
+    "Sample": "heronpy.kernel.plugin.metric_sink",
     "Scheduler": "heronpy.kernel.plugin",
     "SlidingWindowBolt": "heronpy.window",
     "Spout": "heronpy.spout",
@@ -78,6 +90,8 @@ _HOMES = {
     "TopologyContext": "heronpy.context",
     "TumblingWindowBolt": "heronpy.window",
     "Tuple": "heronpy.tuple",
+    "UserError": "heronpy.kernel.errors",
+    "Watch": "heronpy.kernel.plugin",
     "hookimpl": "heronpy.kernel.plugin",
 }
 

@@ -26,7 +26,7 @@ class HeronComponentSpec:
         outputs: Any = None,
         config: dict[str, Any] | None = None,
     ) -> None:
-        label = repr(name) if name else python_class_path
+        label = repr(name) if name else _shown(python_class_path)
         if type(par) is not int or par < 1:
             msg = f"parallelism of {label} must be an integer of at least 1, got {par!r}"
             raise DefinitionError(msg)
@@ -47,7 +47,11 @@ class HeronComponentSpec:
     def label(self) -> str:
         """How messages call it: "bolt 'count'"."""
         kind = "spout" if self.is_spout else "bolt"
-        return f"{kind} {self.name!r}" if self.name else f"{kind} {self.python_class_path}"
+        return (
+            f"{kind} {self.name!r}"
+            if self.name
+            else f"{kind} {self.python_class_path.removeprefix('__main__.')}"
+        )
 
     def __getitem__(self, stream_id: str) -> GlobalStreamId:
         """One stream of this component, as a key of `inputs`."""
@@ -185,3 +189,8 @@ def _listed(cls: type[Any], outputs: Any) -> Sequence[Any]:
     listed: Sequence[Any] = [] if outputs is None else outputs
     require(listed, (list, tuple), f"outputs of {cls.__qualname__} must be a list of field names and Streams")
     return listed
+
+
+def _shown(class_path: str) -> str:
+    """The class as its author calls it: what the submitted file defines has no module for them."""
+    return class_path.removeprefix("__main__.")

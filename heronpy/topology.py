@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from heronpy.arguments import require
+from heronpy.component import BaseComponent
 from heronpy.constants import DEFAULT_TOPOLOGY_CONFIG, TOPOLOGY_NAME
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Component
@@ -14,6 +15,24 @@ from heronpy.spec import HeronComponentSpec
 from heronpy.stream import Stream
 from heronpy.submission import submissions
 
+#: attributes of a topology class that cannot be components
+RESERVED = ("config", "write")
+
+
+def _refuse_reserved(name: str) -> None:
+    if name in RESERVED:
+        msg = f"a component cannot be called {name!r}: a topology has something else of that name"
+        raise DefinitionError(msg, hint="another name")
+
+
+def _refuse_class(cls: type, attribute: str, value: object) -> None:
+    """`count = Count` would be left out in silence; a class that is written in the body is no such slip."""
+    if not isinstance(value, type) or not issubclass(value, BaseComponent):
+        return
+    if not value.__qualname__.endswith(f".{attribute}"):
+        msg = f"{attribute!r} of topology {cls.__name__!r} is a class, and not yet a component"
+        raise DefinitionError(msg, hint=f"{attribute} = {value.__name__}.spec()")
+
 
 def _specs_of(cls: type) -> dict[str, HeronComponentSpec]:
     attributes: dict[str, Any] = {}
@@ -21,8 +40,10 @@ def _specs_of(cls: type) -> dict[str, HeronComponentSpec]:
         attributes.update(vars(base))
     specs: dict[str, HeronComponentSpec] = {}
     for attribute, spec in attributes.items():
+        _refuse_class(cls, attribute, spec)
         if not isinstance(spec, HeronComponentSpec):
             continue
+        _refuse_reserved(attribute)
         spec.name = spec.name or attribute
         if spec.name in specs:
             msg = f"topology {cls.__name__!r} has two components called {spec.name!r}"
@@ -92,9 +113,7 @@ class TopologyBuilder:
             if spec.name is None:
                 msg = f"{spec.label} needs a name to be added"
                 raise DefinitionError(msg, hint="spec(name='…')")
-            if spec.name == "config":
-                msg = "a component cannot be called 'config'"
-                raise DefinitionError(msg)
+            _refuse_reserved(spec.name)
             if spec.name in self._specs:
                 msg = f"there are two components called {spec.name!r}"
                 raise DefinitionError(msg)
@@ -144,8 +163,7 @@ class TopologyBuilder:
 
     def build_and_submit(self) -> None:
         """Make the topology and submit it, when the file is run by `heronpy submit`."""
-        # Not through write(): a component may be called that.
-        submissions.submit(self.build())
+        self.build().write()
 
     def _construct_topo_class_dict(self) -> dict[str, Any]:
         return {**self._specs, "config": self._topology_config}

@@ -11,6 +11,7 @@ from heronpy.instances.acking.wire import decode_anchored
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
+from heronpy.instances.shown import shown
 from heronpy.kernel.frame import ANCHORED
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
@@ -169,7 +170,7 @@ class BoltTask:
                         break
         except Exception as error:
             batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "
-            error.add_note(f"while processing {batch}{tup!r:.500}")
+            error.add_note(f"while processing {batch}{shown(tup)}")
             raise
         counters.returned_at = clock()
         spent = counters.returned_at - begun

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, Protocol
 
 import msgspec
+
+from heronpy.kernel.errors import TopologyError
 
 Row = tuple[Any, ...]
 
@@ -19,7 +20,15 @@ _PICKLED = 1
 class Codec(Protocol):
     """Encodes once in the emitting instance, decodes once in the receiving one."""
 
-    def encode(self, rows: Sequence[Row]) -> bytes: ...
+    @property
+    def settled(self) -> Set[type]:
+        """Types whose values can be encoded at any time: they cannot change. A row of these is not frozen."""
+
+    def freeze(self, row: Row) -> Row:
+        """The row as it is now: a component may change a list after it has emitted it."""
+
+    def encode(self, rows: Sequence[Row]) -> bytes:
+        """Rows that are frozen, or made of settled types only."""
 
     def decode(self, payload: bytes) -> list[list[Any]]: ...
 
@@ -27,21 +36,30 @@ class Codec(Protocol):
 class PlainCodec:
     """MessagePack for plain values; anything it would change or does not know travels pickled."""
 
+    settled: Set[type] = _SCALARS
+
     def __init__(self) -> None:
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(list[list[Any]], ext_hook=_open).decode
 
+    def freeze(self, row: Row) -> Row:
+        return tuple([value if type(value) in _SCALARS else self._frozen(value) for value in row])
+
     def encode(self, rows: Sequence[Row]) -> bytes:
-        # One pass at C speed tells whether the whole batch is scalars, as most are.
-        if _SCALARS.issuperset(map(type, itertools.chain.from_iterable(rows))):
-            try:
-                return self._encode(rows)
-            except (OverflowError, UnicodeEncodeError):
-                pass  # an integer beyond 64 bits, or half a surrogate pair
-        return self._encode([[_portable(value) for value in row] for row in rows])
+        try:
+            return self._encode(rows)
+        except (OverflowError, UnicodeEncodeError):
+            # an integer beyond 64 bits, or half a surrogate pair
+            return self._encode(
+                [[_portable(value) if type(value) in _SCALARS else value for value in row] for row in rows]
+            )
 
     def decode(self, payload: bytes) -> list[list[Any]]:
         return self._decode(payload)
+
+    def _frozen(self, value: object) -> object:
+        portable = _portable(value)
+        return portable if type(portable) is msgspec.msgpack.Ext else msgspec.Raw(self._encode(portable))
 
 
 def _portable(value: object) -> object:
@@ -84,7 +102,11 @@ def _pickled(value: object) -> bytes:
         # lambdas and classes of the submitted file; costs 45 ms to import, so only when needed
         import cloudpickle  # type: ignore[import-untyped]
 
-        return bytes(cloudpickle.dumps(value, protocol=5))
+        try:
+            return bytes(cloudpickle.dumps(value, protocol=5))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            msg = f"a value of type {type(value).__name__} cannot be sent: {error}"
+            raise TopologyError(msg) from error
 
 
 def _open(code: int, data: memoryview) -> object:
@@ -105,12 +127,16 @@ class Serializer(Protocol):
 class SerializerCodec:
     """Every value through the serializer that the topology names."""
 
+    settled: Set[type] = frozenset()
+
     def __init__(self, serializer: Serializer) -> None:
         self._serializer = serializer
 
+    def freeze(self, row: Row) -> Row:
+        return tuple(map(self._serializer.serialize, row))
+
     def encode(self, rows: Sequence[Row]) -> bytes:
-        serialize = self._serializer.serialize
-        return msgspec.msgpack.encode([[serialize(value) for value in row] for row in rows])
+        return msgspec.msgpack.encode(rows)
 
     def decode(self, payload: bytes) -> list[list[Any]]:
         deserialize = self._serializer.deserialize

@@ -8,6 +8,7 @@ from threading import get_ident
 from typing import Any
 
 from heronpy.instances.acking.wire import Edges
+from heronpy.instances.codec import Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.groupings import Grouping, make_grouping
 from heronpy.instances.groupings.custom import Chooser
@@ -53,6 +54,8 @@ class Collector:
         pick: Callable[[int], int] = random.randrange,
     ) -> None:
         self._outbox = outbox
+        self._settled = outbox.codec.settled
+        self._freeze = outbox.codec.freeze
         self._emitted = counters.emitted
         self._component = plan.task(task).component
         self._thread = get_ident()
@@ -89,16 +92,19 @@ class Collector:
             raise self._refusal(outlet, row, stream, direct_task)
         if (direct_task is None) is outlet.direct_only:
             raise self._refusal(outlet, row, stream, direct_task)
+        frozen = row
+        for value in row:
+            if type(value) not in self._settled:
+                frozen = self._freeze(row)
+                break
         self._emitted[stream] += 1
-        if edges_of is not None or need_task_ids or self.emit_hook is not None:
-            return self._emit_and_tell(outlet, row, direct_task, need_task_ids, edges_of)
-        if direct_task is not None:
-            self._put(self._direct_lane(outlet, direct_task), row)
-            return None
+        tell = need_task_ids or direct_task is not None or self.emit_hook is not None
+        if tell or edges_of is not None:
+            return self._emit_and_tell(outlet, row, frozen, direct_task, need_task_ids, edges_of)
         for grouping in outlet.groupings:
             for lane in grouping.targets(row):
                 rows = lane.rows
-                rows.append(row)
+                rows.append(frozen)
                 size = len(rows)
                 if size == 1:
                     self._outbox.opened(lane)
@@ -116,7 +122,8 @@ class Collector:
     def _emit_and_tell(
         self,
         outlet: Outlet,
-        row: tuple[Any, ...],
+        row: Row,
+        frozen: Row,
         direct_task: int | None,
         need_task_ids: bool,
         edges_of: EdgesOf | None,
@@ -129,7 +136,7 @@ class Collector:
         for lane in lanes:
             if edges_of is not None:
                 lane.edges.append(edges_of())
-            self._put(lane, row)
+            self._put(lane, frozen)
         if self.emit_hook is not None:
             self.emit_hook(row, outlet.name, tasks)
         return tasks if need_task_ids else None

@@ -26,6 +26,8 @@ LONG_CALL = 5.0
 SWITCH_INTERVAL = 0.001
 #: exit status when our executor is gone
 ORPHANED = 75
+#: … and when the control thread has failed
+DUMB = 70
 
 
 class Control:
@@ -70,7 +72,7 @@ class Control:
         self._thread.start()
 
     def wait_for_plan(self, stopping: Callable[[], bool]) -> PhysicalPlan | None:
-        """The plan, or None when the process is told to end first."""
+        """The plan, once it is known whether to run as well; None when the process is told to end first."""
         while not stopping():
             if self._planned.wait(0.1):
                 return self.plan
@@ -91,6 +93,14 @@ class Control:
         self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
+        try:
+            self._serve()
+        except BaseException:
+            # Without this thread nobody hears of us or sees our executor end.
+            log.critical("the control thread failed", exc_info=True)
+            os._exit(DUMB)
+
+    def _serve(self) -> None:
         reactor = self._reactor
         reactor.register(self._stream_manager, self._on_stream_manager)
         reactor.register(self._lifeline, self._on_executor_gone, urgent=True)
@@ -129,10 +139,11 @@ class Control:
             if isinstance(message, PlanNotice):
                 self._beat.epoch = message.epoch
                 self.plan = PhysicalPlan.from_json(message.plan)
-                self._planned.set()
             elif isinstance(message, LiveNotice):
                 self._beat.live = message.state
                 self.active = message.state == "RUNNING"
+            if self.plan is not None and self._beat.live:
+                self._planned.set()
             self._wake()
 
     def _on_executor_gone(self) -> None:

@@ -12,6 +12,7 @@ from heronpy.instances.outbox import Outbox
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, Prefix, unseal
+from heronpy.kernel.sparing import Sparing
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class Exchange:
         self._counters = counters
         #: given by a spout that keeps trees
         self.on_acks: Callable[[Acks], None] | None = None
+        self._complaints = Sparing(log)
 
     def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
         try:
@@ -33,7 +35,7 @@ class Exchange:
             self._dispatch(prefix, payload)
         except ProtocolError as error:
             self._counters.rejected += 1
-            log.warning("dropped a frame: %s", error)
+            self._complaints.warning("dropped a frame: %s", error)
 
     def _dispatch(self, prefix: Prefix, payload: bytes) -> None:
         if prefix.destination != self._task:

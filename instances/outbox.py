@@ -24,16 +24,16 @@ class Stopping(BaseException):
 
 
 class Channel:
-    """Everything towards one task. At most one of its lanes has rows: that keeps the order across streams."""
+    """Everything towards one task."""
 
-    __slots__ = ("latest", "probed_at", "spending", "task")
+    __slots__ = ("open", "probed_at", "spending", "task")
 
     def __init__(self, task: int, spending: Spending) -> None:
         self.task = task
         self.spending = spending
         self.probed_at = 0.0
-        #: the lane that was opened last
-        self.latest: Lane | None = None
+        #: its lanes with rows in them, oldest first
+        self.open: dict[Lane, None] = {}
 
 
 class Lane:
@@ -72,7 +72,7 @@ class Outbox:
         self._plan = plan
         self._task = task
         self._incarnation = incarnation
-        self._codec = codec
+        self.codec = codec
         self._link = link
         self._settings = settings
         self._counters = counters
@@ -94,12 +94,10 @@ class Outbox:
         return Lane(channel, stream, self._settings.batch_tuples)
 
     def opened(self, lane: Lane) -> None:
-        """The first row has been put into a lane; what the task has coming on other streams goes first."""
-        before, lane.channel.latest = lane.channel.latest, lane
-        if before is not None and before is not lane:
-            self._empty(before)
+        """The first row has been put into a lane."""
         lane.opened_at = self._clock()
         self._open[lane] = None
+        lane.channel.open[lane] = None
         if lane.limit <= 1:
             self.full(lane)
         elif lane.channel.spending.idle:
@@ -110,11 +108,6 @@ class Outbox:
         while len(lane.rows) >= lane.limit:
             if not self._send(lane):
                 self._wait_for(lane)
-
-    def _empty(self, lane: Lane) -> None:
-        while lane.rows:
-            if not self._send(lane):
-                self._wait_for(lane, rows=1)
 
     def flush(self) -> None:
         """Send all that credit allows; what it does not allow stays."""
@@ -154,12 +147,11 @@ class Outbox:
                 channel.probed_at = now
                 self._link.send(*seal(self._prefix(PROBE, lane, 0), b""))
 
-    def _wait_for(self, lane: Lane, rows: int = 0) -> None:
-        """Wait for credit while a lane has so many rows, or as many as make it full."""
+    def _wait_for(self, lane: Lane) -> None:
         begun = self._clock()
         self.held_up_by = lane.channel.task
         # flush_due() may have used the new credit for this very lane, which then is not full any more.
-        while lane.channel.spending.room() <= 0 and len(lane.rows) >= (rows or lane.limit):
+        while lane.channel.spending.room() <= 0 and len(lane.rows) >= lane.limit:
             if self._link.stopping:
                 raise Stopping
             self.probe()
@@ -169,33 +161,49 @@ class Outbox:
         self._counters.waiting_seconds += self._clock() - begun
 
     def _send(self, lane: Lane) -> bool:
-        """Send as much of a lane as credit allows; False when that is nothing."""
+        """Send as much of a lane as credit allows; False when that is nothing.
+
+        Batches that were opened before, for the same task, go first: what closes or announces something on
+        a stream of its own must not overtake what was emitted before it.
+        """
+        channel = lane.channel
+        while (oldest := next(iter(channel.open))) is not lane:
+            if not self._send_some(oldest):
+                return False
+        return self._send_some(lane)
+
+    def _send_some(self, lane: Lane) -> bool:
         room = lane.channel.spending.room()
         if room <= 0:
             return False
-        batch, edges = lane.rows[:room], lane.edges[:room]
-        del lane.rows[:room], lane.edges[:room]
-        if not lane.rows:
-            del self._open[lane]
-        self._send_rows(lane, batch, edges)
+        try:
+            self._send_rows(lane, lane.rows[:room])
+        finally:
+            if not lane.rows:
+                del self._open[lane]
+                del lane.channel.open[lane]
         return True
 
-    def _send_rows(self, lane: Lane, rows: list[Row], edges: list[Edges]) -> None:
-        payload = self._codec.encode(rows)
-        kind = DATA
+    def _send_rows(self, lane: Lane, rows: list[Row]) -> None:
+        """Send the first rows of a lane, which are taken out of it as they leave."""
+        payload, kind = self.codec.encode(rows), DATA
+        edges = lane.edges[: len(rows)]
         if any(edges):
             payload, kind = encode_anchored(edges, payload), ANCHORED
         size = len(payload)
         if size + PREFIX_BYTES > self._settings.frame_bytes:
-            self._send_halves(lane, rows, edges, size)
+            self._send_halves(lane, rows, size)
             return
         self._link.send(*seal(self._prefix(kind, lane, len(rows)), payload))
+        del lane.rows[: len(rows)], lane.edges[: len(rows)]
         lane.channel.spending.spend(len(rows), size)
         fitting = self._settings.batch_bytes * len(rows) // max(size, 1)
         lane.limit = min(max(fitting, 1), self._settings.batch_tuples)
 
-    def _send_halves(self, lane: Lane, rows: list[Row], edges: list[Edges], size: int) -> None:
+    def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
         if len(rows) == 1:
+            # It goes alone: a component may catch this, and the rest of the batch is good.
+            del lane.rows[0], lane.edges[:1]
             component, stream = self._plan.streams[lane.stream]
             msg = (
                 f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
@@ -203,8 +211,8 @@ class Outbox:
             )
             raise TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
         middle = len(rows) // 2
-        self._send_rows(lane, rows[:middle], edges[:middle])
-        self._send_rows(lane, rows[middle:], edges[middle:])
+        self._send_rows(lane, rows[:middle])
+        self._send_rows(lane, rows[middle:])
 
     def _prefix(self, kind: int, lane: Lane, count: int) -> Prefix:
         channel = lane.channel

@@ -61,7 +61,8 @@ class SpoutTask:
         self._parts = parts
         self._pace = Pace(parts.settings.spout_calls)
         self._idle = parts.settings.idle_min
-        self._active = True
+        #: None until the first word, which is where it begins and no change
+        self._active: bool | None = None
 
     def use_hooks(self) -> None:
         """Tell the task hooks of every ack and fail as well."""
@@ -69,16 +70,18 @@ class SpoutTask:
 
     def set_live(self, active: bool) -> None:
         """Paused means only that next_tuple is not called."""
-        if active != self._active:
-            self._active = active
-            if active:
-                self._spout.activate()
-            else:
-                self._spout.deactivate()
+        before, self._active = self._active, active
+        if before is None or before is active:
+            return
+        if active:
+            self._spout.activate()
+        else:
+            self._spout.deactivate()
 
     def turn(self) -> None:
         parts = self._parts
-        if not self._active or (self._tracker is not None and self._tracker.full):
+        if self._active is False or (self._tracker is not None and self._tracker.full):
+            self.tell()
             parts.outbox.flush()
             parts.outbox.probe()
             parts.link.pump(parts.schedule.patience(0.02 if parts.outbox.waiting else _PAUSED))

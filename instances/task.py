@@ -106,8 +106,10 @@ class Task(NamedTuple):
     def close(self) -> None:
         """Call the hooks' clean_up() and the user's close()."""
         self.parts.outbox.flush()
-        self.parts.context.invoke_hook_cleanup()
-        self.component.close()
+        try:
+            self.parts.context.invoke_hook_cleanup()
+        finally:
+            self.component.close()
 
 
 def _shorten_emit(component: Spout | Bolt) -> None:

@@ -14,6 +14,8 @@ class UserError(HeronError):
     """Somebody's input is wrong: shown as one line that says what to do, never with a traceback."""
 
     exit_code = 1
+    #: frames of the user's own code, shown above that line
+    traceback = ""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(f"{message} (try: {hint})" if hint else message)

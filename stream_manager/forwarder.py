@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 
+from heronpy.kernel.addresses import incarnation_of
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import route
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Router, Timer
 from heronpy.stream_manager.exits import Exit, InstanceDoor
 
@@ -29,15 +31,16 @@ class Forwarder:
         #: by task id; tasks of one other container share an exit
         self._exits: dict[int, Exit] = {}
         self._by_container: dict[int, Exit] = {}
-        #: identities of processes that have been replaced
-        self._fenced: set[bytes] = set()
+        #: newest incarnation of each task of ours: older ones have been replaced
+        self._newest: dict[int, int] = {}
+        self._complaints = Sparing(log)
         self._held: set[Exit] = set()
         self._retry: Timer | None = None
         self.frames = 0
         self.bytes = 0
         self.rejected = 0
-        reactor.register(instances, lambda: self._serve(instances))
-        reactor.register(peers, lambda: self._serve(peers))
+        reactor.register(instances, self._serve_instances)
+        reactor.register(peers, self._serve_peers)
 
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Route by this plan from now on; queues of tasks that stay are kept."""
@@ -50,10 +53,9 @@ class Forwarder:
     def exit_to(self, container: int) -> Exit:
         return self._by_container.setdefault(container, Exit())
 
-    def admit(self, task: int, identity: bytes, predecessor: bytes | None) -> None:
-        """An instance has registered: its frames count, those of the one before it do not."""
-        if predecessor is not None:
-            self._fenced.add(predecessor)
+    def admit(self, task: int, incarnation: int, identity: bytes) -> None:
+        """An instance has registered: its frames count, those of the ones before it do not."""
+        self._newest[task] = incarnation
         out = self._exits.get(task)
         if out is not None:
             out.door = InstanceDoor(self._instances, identity)
@@ -67,12 +69,29 @@ class Forwarder:
     def dropped(self) -> int:
         return sum(exit_.dropped for exit_ in {*self._exits.values()})
 
-    def _serve(self, router: Router) -> None:
+    def _serve_instances(self) -> None:
         for _ in range(FRAMES_PER_TURN):
-            parts = router.receive()
+            parts = self._instances.receive()
+            if parts is None:
+                return
+            if self._is_replaced(parts[0]):
+                self._reject(parts[0], "it has been replaced")
+            else:
+                self._forward(parts)
+
+    def _serve_peers(self) -> None:
+        for _ in range(FRAMES_PER_TURN):
+            parts = self._peers.receive()
             if parts is None:
                 return
             self._forward(parts)
+
+    def _is_replaced(self, identity: bytes) -> bool:
+        try:
+            task, incarnation = incarnation_of(identity)
+        except ValueError:
+            return False  # nobody of ours, so what it sends is judged by itself
+        return incarnation < self._newest.get(task, 0)
 
     def _forward(self, parts: list[bytes]) -> None:
         try:
@@ -80,9 +99,6 @@ class Forwarder:
             destination, _ = route(prefix)
         except (ValueError, ProtocolError) as error:
             self._reject(parts[0], str(error))
-            return
-        if identity in self._fenced:
-            self._reject(identity, "it has been replaced")
             return
         out = self._exits.get(destination)
         if out is None:
@@ -106,4 +122,4 @@ class Forwarder:
 
     def _reject(self, identity: bytes, reason: str) -> None:
         self.rejected += 1
-        log.warning("dropped a frame from %s: %s", identity.hex(), reason)
+        self._complaints.warning("dropped a frame from %s: %s", identity.hex(), reason)

@@ -32,6 +32,7 @@ from heronpy.kernel.protocol import (
     wrap,
 )
 from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
 from heronpy.stream_manager.forwarder import Forwarder
@@ -105,6 +106,7 @@ class StreamManager:
         self._plan: PhysicalPlan | None = None
         self._plan_json = b""
         self._live = ""
+        self._complaints = Sparing(log)
 
     def startup(self) -> None:
         self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
@@ -140,7 +142,7 @@ class StreamManager:
         self._plan, self._plan_json = plan, data
         self._forwarder.use_plan(plan)
         for beat, identity in zip(self._residents.beats(), self._residents.identities(), strict=True):
-            self._forwarder.admit(beat.task, identity, None)
+            self._forwarder.admit(beat.task, beat.incarnation, identity)
         self._tell_all(PlanNotice(epoch=plan.epoch, plan=data))
 
     def _refresh_live(self) -> None:
@@ -162,7 +164,7 @@ class StreamManager:
             try:
                 message = unwrap(parts[-1])
             except ProtocolError as error:
-                log.warning("dropped a control message from %s: %s", parts[0].hex(), error)
+                self._complaints.warning("dropped a control message from %s: %s", parts[0].hex(), error)
                 continue
             if isinstance(message, InstanceBeat):
                 self._on_beat(parts[0], message)
@@ -170,7 +172,7 @@ class StreamManager:
     def _on_beat(self, identity: bytes, beat: InstanceBeat) -> None:
         change = self._residents.on_beat(identity, beat)
         if change.arrived:
-            self._forwarder.admit(beat.task, identity, change.predecessor)
+            self._forwarder.admit(beat.task, beat.incarnation, identity)
         # Whatever the instance does not know yet is told again with every beat until it does.
         if self._plan is not None and beat.epoch < self._plan.epoch:
             self._control.send(identity, wrap(PlanNotice(epoch=self._plan.epoch, plan=self._plan_json)))

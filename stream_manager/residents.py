@@ -14,11 +14,9 @@ class Change(NamedTuple):
     news: bool
     #: the incarnation is new here
     arrived: bool
-    #: identity of the one it replaces
-    predecessor: bytes | None
 
 
-_STALE = Change(False, False, None)
+_STALE = Change(False, False)
 
 
 class Residents:
@@ -33,11 +31,10 @@ class Residents:
         if known is not None and beat.incarnation < known.incarnation:
             return _STALE
         arrived = known is None or beat.incarnation > known.incarnation
-        predecessor = self._identities.get(beat.task) if arrived else None
         news = arrived or known is None or _told(known) != _told(beat)
         self._beats[beat.task] = beat
         self._identities[beat.task] = identity
-        return Change(news, arrived, predecessor)
+        return Change(news, arrived)
 
     def beats(self) -> list[InstanceBeat]:
         return [self._beats[task] for task in sorted(self._beats)]

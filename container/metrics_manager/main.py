@@ -22,6 +22,7 @@ from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, unwrap
 from heronpy.kernel.registrations import Follower
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import Registration, Tree
 
@@ -80,6 +81,7 @@ class MetricsManager:
         #: task id, or the name of a process that is no task
         self._reports: dict[int | str, MetricsReport] = {}
         self._sinks: dict[str, MetricSink] = {}
+        self._complaints = Sparing(log)
 
     def startup(self, interval: float) -> None:
         registration = Registration(self._keys.public, self._child.incarnation, pid=os.getpid())
@@ -124,7 +126,7 @@ class MetricsManager:
             try:
                 message = unwrap(parts[-1])
             except ProtocolError as error:
-                log.warning("dropped a report from %s: %s", parts[0].hex(), error)
+                self._complaints.warning("dropped a report from %s: %s", parts[0].hex(), error)
                 continue
             if isinstance(message, MetricsReport):
                 self._reports[message.task or message.source] = message

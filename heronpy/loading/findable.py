@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,12 @@ from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Component, LogicalPlan
 from heronpy.loading.user_module import MAIN, attribute_of, resolve_class
 from heronpy.spout import Spout
+
+#: kind → the methods that the engine calls, and with what
+CALLED_WITH: dict[str, dict[str, tuple[str, ...]]] = {
+    "spout": {"initialize": ("config", "context"), "next_tuple": (), "ack": ("tup_id",), "fail": ("tup_id",)},
+    "bolt": {"initialize": ("config", "context"), "process": ("tup",), "process_tick": ("tup",)},
+}
 
 
 def check_findable(plan: LogicalPlan, module: ModuleType) -> None:
@@ -49,6 +56,22 @@ def _check_methods(component: Component, cls: type[Any]) -> None:
     if lacks:
         msg = f"{label}: its class {cls.__qualname__} must define {method}"
         raise DefinitionError(msg)
+    for name, arguments in CALLED_WITH[component.kind].items():
+        if not _takes(cls, name, len(arguments)):
+            msg = f"{label}: {cls.__qualname__}.{name} does not take what it is called with"
+            raise DefinitionError(msg, hint=f"def {name}({', '.join(['self', *arguments])})")
+
+
+def _takes(cls: type[Any], name: str, arguments: int) -> bool:
+    method = inspect.getattr_static(cls, name, None)
+    if not inspect.isfunction(method):
+        # not there, or something of the user's own making: it will show
+        return True
+    try:
+        inspect.signature(method).bind(*[None] * (1 + arguments))
+    except TypeError:
+        return False
+    return True
 
 
 def _guarded_classes(file: str) -> set[str]:

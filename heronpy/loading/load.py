@@ -69,12 +69,27 @@ def _run(source: Source) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="heronpy-load-") as folder:
         source_file(folder).write_bytes(msgspec.json.encode(source))
         command = [sys.executable, "-u", "-P", "-m", "heronpy.loading.run", folder]
-        status = subprocess.run(command, stdout=_STDERR, check=False).returncode
+        status = _status_of(command)
         if result_file(folder).exists():
             return msgspec.json.decode(result_file(folder).read_bytes(), type=Outcome)
     name = os.path.basename(source.file)
     ending = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
     return Outcome(error=f"cannot load {name}: its process {ending} before the file was through")
+
+
+def _status_of(command: list[str]) -> int:
+    """Run to the end; on Ctrl-C only we speak, so the child lets it wait until the user's file begins."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        child = subprocess.Popen(command, stdout=_STDERR)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with child:
+        try:
+            return child.wait()
+        except BaseException:
+            child.kill()
+            raise
 
 
 def _refuse_twins(file: str, plans: list[LogicalPlan]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -13,7 +14,7 @@ from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Source
 from heronpy.loading.exchange import Outcome, result_file, source_file
 from heronpy.loading.findable import check_findable
-from heronpy.loading.user_error import UserFailure, describe_user_error
+from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
 from heronpy.logical import to_logical_plan
 from heronpy.submission import submissions
@@ -35,6 +36,7 @@ def load(source: Source) -> Outcome:
     submitted = submissions.collect()
     module = ModuleType(MAIN)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         code = compiled(source.file)
         _become(module, source)
         exec(code, module.__dict__)
@@ -45,10 +47,10 @@ def load(source: Source) -> Outcome:
         if stop.code == 2:
             return Outcome(usage=True)
         if stop.code not in (None, 0):
-            return _failed(name, describe_user_error(stop, source))
+            return _failed(stop, source)
         topologies = submitted
     except BaseException as error:
-        return _failed(name, describe_user_error(error, source), _remedy(error))
+        return _failed(error, source, _remedy(error))
     return _planned(topologies, source, module)
 
 
@@ -93,14 +95,17 @@ def _planned(topologies: list[type[Topology]], source: Source, module: ModuleTyp
     except UserError as error:
         return Outcome(error=str(error))
     except Exception as error:
-        return _failed(os.path.basename(source.file), describe_user_error(error, source))
+        return _failed(error, source)
     return Outcome(plans=plans)
 
 
-def _failed(name: str, failure: UserFailure, hint: str = "") -> Outcome:
+def _failed(error: BaseException, source: Source, hint: str = "") -> Outcome:
+    failure = describe_user_error(error, source)
     place = f" ({os.path.basename(failure.file)}, line {failure.line})" if failure.file else ""
-    error = f"cannot load {name}: {failure.message}{place}"
-    return Outcome(error=error, hint=hint, traceback=failure.traceback)
+    message = f"cannot load {os.path.basename(source.file)}: {failure.message}{place}"
+    # the line alone says enough of what we raised ourselves, and of sys.exit()
+    traceback = "" if isinstance(error, UserError | SystemExit) else failure.traceback
+    return Outcome(error=message, hint=hint, traceback=traceback)
 
 
 def _remedy(error: BaseException) -> str:

@@ -33,6 +33,7 @@ class UserFailure(msgspec.Struct, frozen=True):
 
 def describe_user_error(error: BaseException, source: Source = Source()) -> UserFailure:  # noqa: B008 - immutable
     """The failure, seen from the user's code."""
+    _name_fields(error)
     message = _message(error)
     file, line, function = _place(error, source)
     where = ""
@@ -44,6 +45,20 @@ def describe_user_error(error: BaseException, source: Source = Source()) -> User
     )
 
 
+def _name_fields(error: BaseException | None) -> None:
+    """Where the user asked a tuple for a field it does not have, the error says which ones it has."""
+    while error is not None:
+        if isinstance(error, AttributeError) and isinstance(error.obj, Tuple) and error.name:
+            error.args = (missing_field(error.obj, error.name),)
+            # else newer Pythons add a guess of their own
+            error.name = None
+        error = _before(error)
+
+
+def _before(error: BaseException) -> BaseException | None:
+    return error.__cause__ if error.__cause__ is not None else error.__context__
+
+
 def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return f"called sys.exit({error.code!r})"
@@ -52,8 +67,6 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         code = f": {error.text.strip()}" if error.text else ""
         return f"{type(error).__name__}: {error.msg}{code}"
-    if isinstance(error, AttributeError) and isinstance(error.obj, Tuple) and error.name:
-        return f"{type(error).__name__}: {missing_field(error.obj, error.name)}"
     try:
         text = " ".join(str(error).split())
     except Exception:
@@ -100,8 +113,6 @@ def _user_traceback(error: BaseException) -> str:
         kept = list(_user_frames(cause.__traceback__))
         if kept or isinstance(cause, SyntaxError):
             told.stack = traceback.StackSummary.extract(iter(kept))
-        if told.__cause__ is not None:
-            told, cause = told.__cause__, cause.__cause__
-        else:
-            told, cause = told.__context__, cause.__context__
+        told = told.__cause__ if told.__cause__ is not None else told.__context__
+        cause = _before(cause)
     return "".join(story.format())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from heronpy.kernel.config.config import DEFAULT, Config
-from heronpy.kernel.config.schema import convert, defaults, flatten, is_free
+from heronpy.kernel.config.schema import convert, defaults, flatten, is_defaults, is_free
 from heronpy.kernel.errors import ConfigError, did_you_mean
 
 ENVIRONMENT_PREFIX = "HERONPY_"
@@ -68,7 +68,8 @@ def _found_file(environ: Mapping[str, str]) -> Path | None:
     candidates = [Path(FILE_NAME)]
     if environ.get("HOME"):
         candidates.append(Path(environ["HOME"], ".config", "heronpy", FILE_NAME))
-    return next((path for path in candidates if path.is_file()), None)
+    # in a clone the defaults themselves lie in the current folder
+    return next((path for path in candidates if path.is_file() and not is_defaults(path)), None)
 
 
 def _environment_layer(environ: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:

@@ -8,6 +8,8 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, Literal
 
 from heronpy.kernel.config.units import DURATIONS, SIZES, parse_duration, parse_size
@@ -38,8 +40,17 @@ _WANTED: Mapping[Kind, str] = {
 @functools.cache
 def defaults() -> Mapping[str, Any]:
     """Every key with its default as it is written in heron.toml, in the file's order."""
-    text = importlib.resources.files("heronpy").joinpath("heron.toml").read_text(encoding="utf-8")
-    return dict(flatten(tomllib.loads(text)))
+    return dict(flatten(tomllib.loads(_defaults_file().read_text(encoding="utf-8"))))
+
+
+def is_defaults(path: Path) -> bool:
+    """Whether this is the file that the defaults come from."""
+    own = _defaults_file()
+    return isinstance(own, Path) and path.resolve() == own.resolve()
+
+
+def _defaults_file() -> Traversable:
+    return importlib.resources.files("heronpy").joinpath("heron.toml")
 
 
 @functools.cache

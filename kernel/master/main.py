@@ -17,6 +17,7 @@ from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, unwrap, wrap
 from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, ChildView, Execution, ExecutorNode, Live, Registration, Tree
@@ -66,6 +67,7 @@ class TopologyMaster:
         self._plan = self._written_plan()
         self._board = Board(self._plan, self._header(), time.time())
         self._follower = Follower(state, reactor, self._refresh)
+        self._complaints = Sparing(log)
 
     def startup(self) -> None:
         self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
@@ -149,7 +151,7 @@ class TopologyMaster:
             try:
                 message = unwrap(parts[-1])
             except ProtocolError as error:
-                log.warning("dropped a control message from %s: %s", parts[0].hex(), error)
+                self._complaints.warning("dropped a control message from %s: %s", parts[0].hex(), error)
                 continue
             if isinstance(message, ContainerBeat):
                 self._board.on_container(message, time.time())

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import zmq
 from zmq.utils import z85
 
+from heronpy.kernel.sparing import Sparing
+
 log = logging.getLogger(__name__)
 
 #: connections that may wait for their key to be registered; beyond it the oldest is forgotten
@@ -45,6 +47,7 @@ class Gatekeeper:
         self._parked: deque[tuple[bytes, list[bytes]]] = deque(maxlen=PARKED_MAX)
         #: connections whose key was unknown
         self.rejected = 0
+        self._complaints = Sparing(log)
 
     def allow(self, public_keys: Iterable[str]) -> None:
         """Replace the allow-list."""
@@ -73,7 +76,8 @@ class Gatekeeper:
 
     def _park(self, key: bytes, request: list[bytes]) -> None:
         self.rejected += 1
-        log.info("unknown key from %s: waiting for its registration", request[5].decode(errors="replace"))
+        peer = request[5].decode(errors="replace")
+        self._complaints.warning("unknown key from %s: waiting for its registration", peer)
         self._parked.append((key, request))
 
     def _admit(self, request: list[bytes]) -> None:

@@ -162,8 +162,16 @@ def _sort_first(value: Any) -> SortFirst:
     return found
 
 
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        msg = "it must be a number"
+        raise ValueError(msg) from None
+
+
 def _whole(value: Any) -> int:
-    number = float(value)
+    number = _number(value)
     if isinstance(value, bool) or not number.is_integer():
         msg = "it must be a whole number"
         raise ValueError(msg)
@@ -171,7 +179,7 @@ def _whole(value: Any) -> int:
 
 
 def _cores(value: Any) -> float:
-    number = float(value)
+    number = _number(value)
     if isinstance(value, bool) or not 0 <= number < float("inf"):
         msg = "it must be a number of CPUs"
         raise ValueError(msg)
@@ -179,7 +187,7 @@ def _cores(value: Any) -> float:
 
 
 def _percentage(value: Any) -> float:
-    number = float(value)
+    number = _number(value)
     if isinstance(value, bool) or not 0 <= number < 100:
         msg = "it must be at least 0 and less than 100"
         raise ValueError(msg)

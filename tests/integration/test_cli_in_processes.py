@@ -121,14 +121,15 @@ def test_a_start_that_takes_too_long_names_who_is_late(
     assert engine.leftovers() == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_submit_that_is_interrupted_takes_the_topology_back(
-    engine: Engine, beginning_with: Callable[[str], str]
+    engine: Engine, beginning_with: Callable[[str], str], number: signal.Signals
 ) -> None:
     file = beginning_with("time.sleep(600)")
     with begun(
         engine, "submit", file, "--set", "kill.timeout=1s", until="waiting for words[0]"
     ) as submitting:
-        submitting.send_signal(signal.SIGINT)
+        submitting.send_signal(number)
         submitting.communicate(timeout=60)
     assert submitting.returncode == 130
     assert engine.leftovers() == []

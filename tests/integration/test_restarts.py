@@ -62,3 +62,21 @@ def victim_is_back(engine: Engine, role: str, old: int) -> bool:
         return victim(engine, role).pid != old
     except (StopIteration, IndexError, psutil.NoSuchProcess):
         return False
+
+
+@pytest.mark.cluster
+def test_a_topology_that_nobody_keeps_alive_is_started_again_by_the_next_verb(engine: Engine) -> None:
+    engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "forsaken")
+    dead = engine.processes()
+    for process in dead:
+        process.suspend()  # nobody may start another while the rest is killed
+    for process in dead:
+        process.kill()
+    wait_until(lambda: engine.processes() == [], 10, "the end of all")
+
+    told = engine.run("restart", "forsaken", "0")
+    assert told.returncode == 0, told.stderr
+    assert told.stderr == "the scheduler and the master of forsaken were gone and are started again\n"
+    wait_until(lambda: engine.status("forsaken")["state"] == "RUNNING", 30, "a run", engine.log_tails)
+    engine.ok("kill", "forsaken")
+    assert engine.leftovers() == []

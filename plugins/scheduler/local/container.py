@@ -15,7 +15,8 @@ from heronpy.kernel.plugin import Launch
 from heronpy.kernel.processes import boot_id, process, processes
 from heronpy.plugins.scheduler.local.record import Record, Records
 
-TOKEN = "HERONPY_CONTAINER_TOKEN"
+#: not HERONPY_…, which would be a setting to a heronpy command that the user's code runs
+TOKEN = "_HERONPY_CONTAINER_TOKEN"
 
 #: SIGKILL takes effect at once unless a process hangs in the kernel
 KILL_SECONDS = 5.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,11 +11,15 @@ from pathlib import Path
 from typing_extensions import override
 
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler
 from heronpy.kernel.wakeup import Wakeup
 from heronpy.plugins.scheduler.local.container import LocalContainer, find, kill_group, start
 from heronpy.plugins.scheduler.local.record import Records
+
+#: bytes of memory that an instance takes before it does anything
+IDLE_INSTANCE = 10 * 1024**2
 
 #: on top of kill.timeout, which an executor gives to its own children
 EXECUTOR_SECONDS = 2.0
@@ -34,6 +39,7 @@ class LocalScheduler(Scheduler):
 
     @override
     def on_schedule(self, plan: PackingPlan) -> None:
+        _refuse_too_many(len(plan.instances()))
         self._start([0, *(container.id for container in plan.containers)])
 
     @override
@@ -129,3 +135,11 @@ class LocalScheduler(Scheduler):
         if wakeable:
             poll.register(self._wakeup, select.POLLIN)
         return [by_descriptor[ready] for ready, _ in poll.poll(timeout * 1000) if ready in by_descriptor]
+
+
+def _refuse_too_many(instances: int) -> None:
+    """Rather a clear word than a machine that swaps until somebody pulls the plug."""
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // IDLE_INSTANCE
+    if instances > most:
+        msg = f"{instances} instances are too many for one machine with memory for {most} idle ones"
+        raise UserError(msg, hint="less parallelism, or another --scheduler")

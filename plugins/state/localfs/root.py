@@ -17,7 +17,11 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def open_root(folder: Path) -> Descriptor:
     """Make the folder if needed, keep others out, and open it."""
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, FileNotFoundError, NotADirectoryError):
+        msg = f"{folder.parent} is not a folder and cannot be made one"
+        raise StateError(msg, hint="set `home` to another folder") from None
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     if not stat.S_ISDIR(folder.lstat().st_mode):

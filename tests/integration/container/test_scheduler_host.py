@@ -206,7 +206,7 @@ def test_a_host_that_cannot_start_says_why(
     config: Config, state: StateManager, launch: TopologyLaunch
 ) -> None:
     write_tree(state, launch.execution, "lokal")
-    with pytest.raises(UserError, match="no scheduler plugin named 'lokal'; did you mean 'local'"):
+    with pytest.raises(UserError, match=r"^no scheduler plugin named 'lokal'; did you mean 'local'\?$"):
         scheduler_host.start(launch_file(config, NAME))
     write_tree(state, launch.execution, "local")
 

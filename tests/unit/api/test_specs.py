@@ -246,10 +246,29 @@ def test_a_builder_refuses_what_is_no_spec() -> None:
         builder.add_spec(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="needs a name to be added"):
         builder.add_spec(Words.spec())
-    with pytest.raises(ValueError, match="cannot be called 'config'"):
-        builder.add_spec(Words.spec("config"))
+    for reserved in ("config", "write"):
+        with pytest.raises(ValueError, match=f"a component cannot be called '{reserved}'"):
+            builder.add_spec(Words.spec(reserved))
     with pytest.raises(TypeError, match="set_config takes a dict"):
         builder.set_config([])  # type: ignore[arg-type]
+
+
+def test_a_class_without_spec_is_a_slip() -> None:
+    with pytest.raises(ValueError, match=r"'count' of topology 't' is a class.*try: count = Words.spec\(\)"):
+        TopologyType("t", (Topology,), {"words": Words.spec(), "count": Words})
+
+    class Whole(Topology):
+        class Inner(Words):
+            pass
+
+        inner = Inner.spec()
+
+    assert [spec.name for spec in Whole._heron_specs] == ["inner"]
+
+
+def test_a_component_cannot_take_the_place_of_write() -> None:
+    with pytest.raises(ValueError, match="a component cannot be called 'write'"):
+        TopologyType("t", (Topology,), {"write": Words.spec()})
 
 
 def test_the_base_class_cannot_be_submitted() -> None:
@@ -262,7 +281,7 @@ def test_run_by_hand_a_file_says_how_to_submit_it(
 ) -> None:
     monkeypatch.setattr(submissions, "ignored", False)
     builder = TopologyBuilder("by-hand")
-    builder.add_spout("write", Words, 1)
+    builder.add_spout("words", Words, 1)
     builder.build_and_submit()
     captured = capsys.readouterr()
     assert captured.out == ""

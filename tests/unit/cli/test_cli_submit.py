@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from heronpy.cli.submission import Prepared, prepare, submit
+from heronpy.cli.submission import Prepared, prepare, submit, wait_until_running
 from heronpy.cli.topologies import log_folder, open_state
 from heronpy.container import scheduler_host
 from heronpy.container.folders import launch_file, work_folder
+from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plugin import Registry
@@ -80,6 +81,13 @@ def test_a_dry_run_as_json_is_for_programs(heronpy: Heronpy, word_count: str) ->
     assert [len(container["instances"]) for container in shown["containers"]] == [2, 2]
 
 
+def test_json_is_one_document_also_for_several_topologies(heronpy: Heronpy, tmp_path: Path) -> None:
+    several = tmp_path / "several.py"
+    several.write_text(WORD_COUNT + "class Another(WordCount):\n    pass\n")
+    shown = heronpy("submit", str(several), "--dry-run", "-o", "json")
+    assert [plan["topology"] for plan in json.loads(shown.stdout)] == ["WordCount", "Another"]
+
+
 def test_our_options_may_come_after_the_files_arguments(heronpy: Heronpy, word_count: str) -> None:
     options = ("--dry-run", "-o", "json", "--packing", "resource_compliant", "--name", "other")
     shown = json.loads(heronpy("submit", word_count, "3", *options).stdout)
@@ -97,7 +105,10 @@ def test_topology_settings_are_in_force_before_packing(heronpy: Heronpy, word_co
     [
         (("--packing", "bin_pack"), "no packing plugin named 'bin_pack'; did you mean 'binpack'?"),
         (("--scheduler", "locla"), "no scheduler plugin named 'locla'; did you mean 'local'?"),
+        (("--set", "metrics.sinks=jsonl,promtheus"), "no metric sink plugin named 'promtheus'; did you mean"),
         (("--name", "../up"), "topology '../up' is not a valid name"),
+        (("--name", ""), "topology '' is not a valid name"),
+        (("--set", "topology.stmgrs=two"), "topology.stmgrs cannot be 'two': it must be a number"),
         (("--set", "topology.reliability.mode=most"), "topology.reliability.mode is 'most'"),
     ],
 )
@@ -130,6 +141,27 @@ def test_a_submit_that_fails_half_way_leaves_nothing(
         ):
             submit(config, state, prepared)
         assert state.children("/") == []
+    assert not work_folder(config, "WordCount").exists()
+
+
+def test_a_kill_while_it_starts_is_told_as_one(
+    config: Config, registry: Registry, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_state(config, registry) as state:
+
+        def killed(path: Path) -> None:
+            kill_topology(config, state, "WordCount", 0.0)
+            path.read_bytes()
+
+        monkeypatch.setattr(scheduler_host, "start", killed)
+        with pytest.raises(UserError, match="topology 'WordCount' was killed while it started"):
+            submit(config, state, prepared)
+        assert state.children("/") == []
+        monkeypatch.setattr(scheduler_host, "start", lambda path: None)
+        submit(config, state, prepared)
+        kill_topology(config, state, "WordCount", 0.0)
+        with pytest.raises(UserError, match="topology 'WordCount' was killed while it started"):
+            wait_until_running(state, "WordCount", timeout=60.0, logs=Path(), progress=lambda text: None)
     assert not work_folder(config, "WordCount").exists()
 
 

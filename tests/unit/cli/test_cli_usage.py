@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import subprocess
 import sys
@@ -113,6 +114,34 @@ def test_a_users_mistake_is_one_line_and_a_bug_keeps_its_traceback(
     monkeypatch.setattr(type(cli), "get_command", bug)
     with pytest.raises(ZeroDivisionError):
         heronpy("list")
+
+
+def test_a_file_that_fails_shows_the_users_frames_above_the_line(heronpy: Heronpy, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def half(x):\n    return x / 0\nhalf(3)\n")
+    refused = heronpy("submit", "bad.py")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    lines = refused.stderr.splitlines()
+    assert lines[0] == "  Traceback (most recent call last):"
+    assert [line.split(", ", 1)[1] for line in lines if line.startswith("    File")] == [
+        "line 3, in <module>",
+        "line 2, in half",
+    ]
+    assert lines[-1] == "error: cannot load bad.py: ZeroDivisionError: division by zero (bad.py, line 2)"
+
+
+def test_the_version_can_be_asked_for_as_an_option(heronpy: Heronpy) -> None:
+    assert heronpy("--version").stdout == f"heronpy {importlib.metadata.version('heron-py')}\n"
+
+
+def test_output_to_a_full_disk_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        code = "from heronpy.cli.main import main; main()"
+        command = [sys.executable, "-c", code, "config", "show"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: cannot write the output: No space left on device\n",
+    )
 
 
 def test_ctrl_c_ends_with_the_shells_code(heronpy: Heronpy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,13 +57,29 @@ def test_the_headline_says_state_duration_and_choices() -> None:
 
 def test_a_component_sums_its_instances_and_weighs_their_latency() -> None:
     assert status_view.component_rows(HEALTHY) == [
-        ("words", "spout", "2", "-", "20.4k", "0.00ms", "0", "0", "running"),
-        ("count", "bolt", "2", "20.0k", "20.0k", "0.20ms", "7", "2", "running"),
+        ("words", "spout", "2", "-", "20.4k", "0.00ms", "0", "0", "0", "running"),
+        ("count", "bolt", "2", "20.0k", "20.0k", "0.20ms", "7", "2", "0", "running"),
     ]
 
 
 def test_a_component_is_in_the_worst_state_of_its_instances() -> None:
     assert [row[-1] for row in status_view.component_rows(SICK)] == ["running", "1 failed", "running"]
+
+
+def test_a_component_counts_how_often_its_instances_were_started_again() -> None:
+    column = status_view.COMPONENT_HEADERS.index("restarts")
+    assert [row[column] for row in status_view.component_rows(SICK)] == ["0", "4", "0"]
+
+
+def test_what_the_reason_says_is_not_said_again() -> None:
+    reason = "container 2 has been missing for 9 s; count[1] in container 2 is failed: ValueError: no"
+    failed = instance("count", 1, state="failed", error="ValueError: no", restarts=4)
+    same_cause = instance("count", 2, state="failed", error="ValueError: no", restarts=1)
+    missing = ContainerStatus(id=2, state="missing", since=NOW - 9)
+    status = TopologyStatus(
+        name="w", state="DEGRADED", reason=reason, containers=(missing,), instances=(failed, same_cause)
+    )
+    assert status_view.notes(status, NOW) == [reason, "count[2]: ValueError: no"]
 
 
 def test_all_that_is_wrong_has_a_line() -> None:
@@ -73,7 +89,7 @@ def test_all_that_is_wrong_has_a_line() -> None:
         "container 1 is missing for 12s",
         "container 2 dropped 3 and rejected 1 frames",
         "words[0] waits for slower readers 80% of the time",
-        "count[1]: ValueError: no (wordcount.py:12 in process) (restarted 4 times)",
+        "count[1]: ValueError: no (wordcount.py:12 in process)",
         "sink[0] in process() for 12 s",
     ]
 
@@ -94,6 +110,15 @@ def test_instances_and_containers_have_rows_of_their_own() -> None:
         (status_view.container_rows(SICK), status_view.CONTAINER_HEADERS),
     ):
         assert {len(row) for row in rows} == {len(headers)}
+
+
+def test_the_live_table_fits_an_ordinary_terminal() -> None:
+    console = Console(width=80, no_color=True)
+    with console.capture() as captured:
+        console.print(rendered([SICK], NOW, "q leaves"))
+    lines = captured.get().splitlines()
+    assert tuple(lines[1].split()) == status_view.COMPONENT_HEADERS
+    assert not any("…" in line for line in lines)
 
 
 def test_terminal_and_pipe_show_the_same_numbers() -> None:

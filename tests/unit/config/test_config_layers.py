@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import os
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_each_layer_covers_the_one_below(tmp_path: Path) -> None:
     assert config.origin("batch.bytes") == "environment HERONPY_BATCH_BYTES"
     assert config.origin("batch.linger") == "flag --set"
     assert config.origin("credit.window") == "default"
+
+
+def test_the_defaults_themselves_in_the_current_folder_are_nobodys_own_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with importlib.resources.as_file(importlib.resources.files("heronpy").joinpath("heron.toml")) as own:
+        monkeypatch.chdir(own.parent)
+        config = load_config(environ={})
+        assert {config.origin(key) for key in config} == {"default"}
+        written(tmp_path / ".config/heronpy/heron.toml", "log.level = 'ERROR'")
+        assert load_config(environ={"HOME": str(tmp_path)})["log.level"] == "ERROR"
 
 
 def test_a_file_is_found_in_the_current_folder_before_the_users_own(tmp_path: Path) -> None:

@@ -43,6 +43,9 @@ def run(launch, child):
     if (folder / f"{child.name}.helper").exists():
         helper = subprocess.Popen(["sleep", "1000"], start_new_session=True)
         (folder / f"{child.name}.helper").write_text(str(helper.pid))
+    if (folder / f"{child.name}.worker").exists():
+        worker = subprocess.Popen(["sleep", "1000"])
+        (folder / f"{child.name}.worker").write_text(str(worker.pid))
     select.select([child.lifeline], [], [])
     return 7
 '''
@@ -271,6 +274,20 @@ def test_children_end_when_their_executor_is_killed(
     executor.kill()
     executor.wait()
     eventually(lambda: not any(alive(pid) for _, pid, _ in topology.started()))
+
+
+def test_workers_of_a_child_that_crashes_do_not_pile_up(topology: Topology) -> None:
+    note = topology.work / "words[0].worker"
+    note.touch()
+    topology.publish(one_container("words", words=1))
+    with topology.executor(1):
+        eventually(note.read_text)
+        eventually(lambda: "words[0]" in topology.running())
+        worker = int(note.read_text())
+        assert alive(worker)
+        os.kill(topology.running()["words[0]"], signal.SIGKILL)
+        eventually(lambda: not alive(worker))
+        eventually(lambda: note.read_text() not in ("", str(worker)))
 
 
 def test_a_new_plan_starts_and_ends_only_what_differs(

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.instances.codec import PlainCodec, SerializerCodec
+from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
 
 
 class Colour(enum.Enum):
@@ -38,6 +38,17 @@ class Point:
 
 
 Pair = namedtuple("Pair", "left right")
+
+
+class Reversing:
+    """A user's serializer: pickles, and turns the bytes round to prove that it was asked."""
+
+    def serialize(self, obj: object) -> bytes:
+        return pickle.dumps(obj)[::-1]
+
+    def deserialize(self, input_str: bytes) -> object:
+        return pickle.loads(input_str[::-1])
+
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(st.characters()), st.binary(),
@@ -85,7 +96,7 @@ def same(left: Any, right: Any) -> bool:
 @given(st.lists(st.tuples(VALUES, VALUES), max_size=4))
 def test_every_value_keeps_its_type(rows: list[tuple[Any, ...]]) -> None:
     codec = PlainCodec()
-    assert same(codec.decode(codec.encode(rows)), [list(row) for row in rows])
+    assert same(codec.decode(codec.encode([codec.freeze(row) for row in rows])), [list(row) for row in rows])
 
 
 @given(st.lists(st.tuples(st.text(), st.integers(-(2**63), 2**64 - 1), st.floats()), max_size=20))
@@ -104,16 +115,29 @@ def test_plain_batches_are_plain_messagepack(rows: list[tuple[Any, ...]]) -> Non
 )  # fmt: skip
 def test_what_messagepack_would_change_or_refuse_arrives_all_the_same(value: Any) -> None:
     codec = PlainCodec()
-    [[arrived, neighbour]] = codec.decode(codec.encode([(value, "plain")]))
+    [[arrived, neighbour]] = codec.decode(codec.encode([codec.freeze((value, "plain"))]))
     assert same(arrived, value)
     assert neighbour == "plain"
+
+
+@pytest.mark.parametrize("codec", [PlainCodec(), SerializerCodec(Reversing())], ids=["plain", "serializer"])
+def test_a_frozen_row_does_not_change_any_more(codec: Codec) -> None:
+    values: list[Any] = [[1], {"a": [1]}, {1}, bytearray(b"1"), Point(1, [1]), 2**70, "\ud800"]
+    frozen = codec.freeze(tuple(values))
+    values[0].append(2)
+    values[1]["a"].append(2)
+    values[2].add(2)
+    values[3].append(50)
+    values[4].label.append(2)
+    [arrived] = codec.decode(codec.encode([frozen]))
+    assert arrived == [[1], {"a": [1]}, {1}, bytearray(b"1"), Point(1, [1]), 2**70, "\ud800"]
 
 
 def test_a_list_that_holds_itself_arrives() -> None:
     knot: list[Any] = [1]
     knot.append(knot)
     codec = PlainCodec()
-    [[arrived]] = codec.decode(codec.encode([(knot,)]))
+    [[arrived]] = codec.decode(codec.encode([codec.freeze((knot,))]))
     assert arrived[1] is arrived
 
 
@@ -122,7 +146,7 @@ def test_functions_and_local_classes_travel() -> None:
         answer = 42
 
     codec = PlainCodec()
-    [[double, local]] = codec.decode(codec.encode([(lambda x: 2 * x, Local())]))
+    [[double, local]] = codec.decode(codec.encode([codec.freeze((lambda x: 2 * x, Local()))]))
     assert double(21) == local.answer
 
 
@@ -131,19 +155,9 @@ def test_an_unknown_extension_is_refused() -> None:
         PlainCodec().decode(msgspec.msgpack.encode([[msgspec.msgpack.Ext(9, b"")]]))
 
 
-class Reversing:
-    """A user's serializer: pickles, and turns the bytes round to prove that it was asked."""
-
-    def serialize(self, obj: object) -> bytes:
-        return pickle.dumps(obj)[::-1]
-
-    def deserialize(self, input_str: bytes) -> object:
-        return pickle.loads(input_str[::-1])
-
-
 @given(st.lists(st.tuples(VALUES, VALUES), max_size=3))
 def test_a_users_serializer_gets_every_value(rows: list[tuple[Any, ...]]) -> None:
     codec = SerializerCodec(Reversing())
-    payload = codec.encode(rows)
+    payload = codec.encode([codec.freeze(row) for row in rows])
     assert same(codec.decode(payload), [list(row) for row in rows])
     assert msgspec.msgpack.decode(payload) == [[pickle.dumps(value)[::-1] for value in row] for row in rows]

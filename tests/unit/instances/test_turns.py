@@ -37,6 +37,7 @@ class Stage:
         self.now = 100.0
         self.cost = 1e-6
         self.calls = 0
+        self.told: list[str] = []
         self.link = Link()
         self.task: Task = build_task(
             plan_of(edge("shuffle")),
@@ -67,6 +68,12 @@ def spout(stage: Stage) -> type[Spout]:
             if stage.cost < 1:
                 self.emit(["word", stage.calls])
 
+        def activate(self) -> None:
+            stage.told.append("activate")
+
+        def deactivate(self) -> None:
+            stage.told.append("deactivate")
+
     return Words
 
 
@@ -95,6 +102,16 @@ def test_a_source_that_dries_up_keeps_nothing_back() -> None:
     stage.task.loop.turn()
     stage.task.loop.turn()
     assert (stage.calls - emitted, stage.sent) == (2, emitted)
+
+
+def test_a_spout_that_starts_paused_is_neither_asked_nor_told() -> None:
+    stage = Stage(SOURCE, spout)
+    stage.task.loop.set_live(False)
+    stage.task.loop.turn()
+    assert (stage.calls, stage.told) == (0, [])
+    for active in (True, True, False):
+        stage.task.loop.set_live(active)
+    assert stage.told == ["activate", "deactivate"]
 
 
 def test_a_bolt_whose_calls_begin_to_block_soon_looks_at_its_sockets_again() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from heronpy.kernel.errors import TopologyError, UsageError
 from heronpy.loading import LoadError, import_user_module, load_topologies, resolve_class
+from heronpy.loading.load import _status_of
 
 HEAD = """\
 import sys
@@ -165,6 +168,11 @@ def test_what_the_file_prints_goes_to_standard_error(write: Write, capfd: pytest
 
 
 FAILURES = {
+    "a method that takes something else": (
+        "class Odd(Count):\n    def process(self): ...\nclass T(Topology):\n    words = Words.spec()\n"
+        "    odd = Odd.spec(inputs=[words])\n",
+        "bolt 'odd': Odd.process does not take what it is called with (try: def process(self, tup))",
+    ),
     "a missing module": (
         "import kafak\n",
         "cannot load wordcount.py: ModuleNotFoundError: No module named 'kafak' (wordcount.py, line 12)",
@@ -180,7 +188,7 @@ FAILURES = {
     ),
     "a wrong spec": (
         "class T(Topology):\n    words = Words.spec(par=0)\n",
-        "cannot load wordcount.py: parallelism of __main__.Words must be an integer of at least 1, got 0"
+        "cannot load wordcount.py: parallelism of Words must be an integer of at least 1, got 0"
         " (wordcount.py, line 13)",
     ),
     "an exit with words": (
@@ -282,6 +290,32 @@ def test_files_that_are_none(write: Write, tmp_path: Path) -> None:
     (tmp_path / "binary.bin").write_bytes(bytes(range(256)))
     with pytest.raises(LoadError, match=r"^cannot load binary.bin: it is not a Python file$"):
         load_topologies(tmp_path / "binary.bin")
+
+
+def test_a_method_may_take_more_than_it_is_called_with(write: Write) -> None:
+    file = write("""
+        class Loose(Words):
+            initialize = lambda self, *everything: None
+            def next_tuple(self, times=1): ...
+            def process(self): "a spout's own affair"
+            ack = fail = None
+        class T(Topology):
+            words = Loose.spec()
+        """)
+    assert [plan.name for plan in load_topologies(file)] == ["T"]
+
+
+def test_a_ctrl_c_waits_until_the_file_begins(write: Write) -> None:
+    """Else whoever interrupts early reads a traceback out of the middle of Python's own start."""
+    held_back = "import signal, sys; sys.exit(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    assert _status_of([sys.executable, "-c", held_back]) == 1
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    file = write("""
+        import signal
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        """)
+    with pytest.raises(LoadError, match=r"wordcount.py has no topology"):
+        load_topologies(file)
 
 
 def test_a_file_needs_no_suffix_if_it_is_python(write: Write, tmp_path: Path) -> None:

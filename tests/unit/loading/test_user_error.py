@@ -118,10 +118,11 @@ def test_frames_of_the_engine_are_left_out(source: Source) -> None:
 
 def test_a_misspelt_field_is_answered_with_those_there_are(source: Source) -> None:
     tup = tuple_class(("word", "count"))._make((1, "words", "default", 1, ["a", 1]))
-    assert failure_of(source, "misspells", tup).summary == (
-        "AttributeError: no field 'wrod' in stream 'default' of 'words'; did you mean 'word'?"
-        " (wordcount.py:41 in misspells)"
-    )
+    failure = failure_of(source, "misspells", tup)
+    answer = "AttributeError: no field 'wrod' in stream 'default' of 'words'; did you mean 'word'?"
+    assert failure.summary == f"{answer} (wordcount.py:41 in misspells)"
+    # the log has the traceback, and must be as helpful
+    assert failure.traceback.splitlines()[-1] == answer
 
 
 def test_a_chain_of_errors_is_told_whole(source: Source) -> None:

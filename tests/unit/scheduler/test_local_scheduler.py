@@ -7,9 +7,13 @@ import os
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 from typing_extensions import override
 
+from heronpy.kernel.config import load_config
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.plans import ContainerPlan, InstancePlan, PackingPlan, Resources
 from heronpy.kernel.plugin import Scheduler
 from heronpy.plugins.scheduler.local import LocalScheduler
 from heronpy.testing.contracts.scheduler import SchedulerContract, SleeperLauncher, plan
@@ -27,6 +31,26 @@ class TestLocalScheduler(SchedulerContract):
         scheduler.on_schedule(plan(1))
         eventually(lambda: len(launcher.running()) == 2)
         assert all(os.getsid(pid) == pid for pid in launcher.running().values())
+
+    def test_more_than_the_machine_can_hold_is_refused_before_anything_starts(
+        self, scheduler: Scheduler, launcher: SleeperLauncher
+    ) -> None:
+        crowd = tuple(InstancePlan(task, "words", task - 1) for task in range(1, 1_000_001))
+        everybody = PackingPlan("contract", "test", (ContainerPlan(1, crowd, Resources()),), 1)
+        with pytest.raises(
+            UserError, match=r"^1000000 instances are too many for one machine with memory for"
+        ):
+            scheduler.on_schedule(everybody)
+        assert launcher.running() == {}
+
+    def test_what_a_container_inherits_is_no_setting(
+        self, scheduler: Scheduler, launcher: SleeperLauncher
+    ) -> None:
+        """User code may run heronpy, which refuses variables that look like settings and are none."""
+        scheduler.on_schedule(plan(1))
+        eventually(lambda: len(launcher.running()) == 2)
+        environment = psutil.Process(launcher.running()[1]).environ()
+        load_config(environ=environment)
 
     def test_output_goes_to_the_container_log(
         self, scheduler: Scheduler, launcher: SleeperLauncher, tmp_path: Path

@@ -88,6 +88,13 @@ def test_a_file_where_the_folder_should_be(open_state: Opener, tmp_path: Path) -
         open_state(tmp_path)
 
 
+def test_a_file_where_the_home_should_be(open_state: Opener, tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+    for home in (tmp_path / "home", tmp_path / "home/below"):
+        with pytest.raises(StateError, match=f"{home} is not a folder and cannot be made one"):
+            open_state(home)
+
+
 def test_a_link_where_the_folder_should_be(open_state: Opener, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "state").symlink_to(tmp_path / "elsewhere")

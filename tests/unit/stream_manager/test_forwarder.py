@@ -27,9 +27,9 @@ class Container:
         self.peers = self.transport.router_ipc(str(folder / "peers"))
         self.forwarder = Forwarder(self.reactor, self.instances, self.peers, 1)
 
-    def connect(self, task: int, incarnation: int, predecessor: bytes | None = None) -> Dealer:
+    def connect(self, task: int, incarnation: int) -> Dealer:
         identity = task_identity(task, incarnation)
-        self.forwarder.admit(task, identity, predecessor)
+        self.forwarder.admit(task, incarnation, identity)
         return self.transport.dealer_ipc(str(self.folder / "data"), identity)
 
     def until(self, condition: Callable[[], object]) -> None:
@@ -113,13 +113,14 @@ def test_frames_for_an_instance_that_is_not_there_yet_wait_in_order(container: C
 def test_a_successor_is_sent_what_waited_and_its_predecessor_is_not_heard_any_more(
     container: Container,
 ) -> None:
-    old = container.connect(1, 1)
+    oldest, old = container.connect(1, 1), container.connect(1, 2)
     receiver = container.connect(3, 1)
     old.send(sealed(3, b"alive"))
     assert container.next(receiver)[1] == b"alive"
-    new = container.connect(1, 2, predecessor=task_identity(1, 1))
+    new = container.connect(1, 3)
     old.send(sealed(3, b"zombie"))
-    container.until(lambda: container.forwarder.rejected == 1)
+    oldest.send(sealed(3, b"older zombie"))
+    container.until(lambda: container.forwarder.rejected == 2)
     new.send(sealed(3, b"successor"))
     assert container.next(receiver)[1] == b"successor"
 
@@ -144,6 +145,16 @@ def test_what_is_no_frame_is_dropped_and_counted(container: Container, parts: li
     sender.send(sealed(3, b"good"))
     assert container.next(receiver)[1] == b"good"
     assert container.forwarder.frames == 1
+
+
+def test_a_flood_of_bad_frames_does_not_fill_the_log(
+    container: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    sender = container.connect(1, 1)
+    for _ in range(50):
+        assert sender.send([b"garbage"])
+    container.until(lambda: container.forwarder.rejected == 50)
+    assert len([record for record in caplog.records if "dropped a frame" in record.getMessage()]) == 1
 
 
 def test_control_is_served_before_a_flood_of_data(container: Container, tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""A flood of complaints is a few lines."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from heronpy.kernel.sparing import INTERVAL, Sparing
+
+
+def test_a_flood_is_one_line_and_the_next_one_tells_of_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    now = 100.0
+    complaints = Sparing(logging.getLogger("flooded"), lambda: now)
+    for number in range(1000):
+        complaints.warning("dropped frame %d", number)
+    now += INTERVAL
+    complaints.warning("dropped frame %d", 1000)
+    now += INTERVAL
+    complaints.warning("dropped frame %d", 1001)
+    assert [record.getMessage() for record in caplog.records] == [
+        "dropped frame 0",
+        "dropped frame 1000 (999 more before it)",
+        "dropped frame 1001",
+    ]
