@@ -1,0 +1,67 @@
+"""A source that can replay: every number is acked in the end, whatever dies on the way."""
+
+import struct
+import sys
+from pathlib import Path
+
+from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
+
+TUPLES = int(sys.argv[1])
+FOLDER = Path(sys.argv[2])
+ENTRY = struct.Struct("<II")
+
+
+class Numbers(Spout):
+    outputs = ["number"]
+
+    def initialize(self, config, context):
+        self.number = 0
+        self.again = []
+        self.acked = 0
+        self.replayed = 0
+        self.progress = FOLDER / "progress"
+
+    def next_tuple(self):
+        if self.again:
+            self.replayed += 1
+            number = self.again.pop()
+            self.emit([number], tup_id=number)
+        elif self.number < TUPLES:
+            self.emit([self.number], tup_id=self.number)
+            self.number += 1
+
+    def ack(self, tup_id):
+        self.acked += 1
+        if self.acked % 1000 == 0 or self.acked == TUPLES:
+            self.progress.write_text(f"{self.acked} {self.replayed}")
+
+    def fail(self, tup_id):
+        self.again.append(tup_id)
+
+
+class Relay(BasicBolt):
+    outputs = ["number"]
+
+    def process(self, tup):
+        self.emit([tup.number])
+
+
+class Ledger(Bolt):
+    def initialize(self, config, context):
+        self.file = (FOLDER / f"ledger-{context.get_task_id()}").open("ab", buffering=0)
+
+    def process(self, tup):
+        self.file.write(ENTRY.pack(tup.number, tup.task))
+        self.ack(tup)
+
+
+class Replaying(Topology):
+    config = {
+        "topology.stmgrs": 2,
+        "topology.reliability.mode": "ATLEAST_ONCE",
+        "topology.message.timeout.secs": 3,
+        "topology.max.spout.pending": 2000,
+    }
+    numbers = Numbers.spec()
+    relay = Relay.spec(par=2, inputs={numbers: Grouping.SHUFFLE})
+    ledger = Ledger.spec(par=2, inputs={relay: Grouping.fields("number")})
