@@ -208,6 +208,7 @@ def test_a_host_that_cannot_start_says_why(
     write_tree(state, launch.execution, "lokal")
     with pytest.raises(UserError, match=r"^no scheduler plugin named 'lokal'; did you mean 'local'\?$"):
         scheduler_host.start(launch_file(config, NAME))
+    eventually(lambda: leftovers(launch) == [])
     write_tree(state, launch.execution, "local")
 
 
