@@ -19,9 +19,9 @@ from measure import alternate, machine, ratios, spread
 
 HERE = Path(__file__).parent
 COMMAND = str(Path(sys.executable).parent / "heronpy")
-#: the measured stretch, in words
-FIRST, LAST = 500_000, 2_500_000
-PEER_FIRST, PEER_LAST = 250_000, 500_000
+#: the measured stretch, in words: by then nearly every word of the vocabulary has been seen
+FIRST, LAST = 2_000_000, 6_000_000
+PEER_FIRST, PEER_LAST = 1_000_000, 1_500_000
 
 
 def cpu_seconds(home: str) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.acking.anchored import Anchored, joining
 from heronpy.instances.acking.wire import decode_anchored
+from heronpy.instances.collector import ShortEmit
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
@@ -33,6 +34,7 @@ class BoltDelegate:
 
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
+        self.short_emit: ShortEmit | None = None if parts.acks else parts.collector.short_way()
         self._acks = parts.acks
         self._counters = parts.counters
         self._clock = parts.clock
@@ -50,6 +52,9 @@ class BoltDelegate:
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
+        plain = direct_task is None and not need_task_ids
+        if plain and self.short_emit is not None and self.short_emit(tup, stream):
+            return None
         if self._acks is None:  # at most once nothing is tracked
             return self._emit(tup, stream, direct_task, need_task_ids)
         return self._emit(tup, stream, direct_task, need_task_ids, joining(anchors or ()))
@@ -93,6 +98,7 @@ class BoltTask:
         context, delegate, process = self._parts.context, self._delegate, self._bolt.process
         clock = self._parts.clock
         delegate.hooks = context
+        delegate.short_emit = None
 
         def hooked(tup: Tuple) -> None:
             delegate.begun = clock()

@@ -18,6 +18,8 @@ from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream
 
 #: told of every emit: values, stream, tasks
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
+#: values and stream; False when the tuple must go the long way
+ShortEmit = Callable[[Sequence[Any], str], bool]
 #: called once for each task that gets the tuple
 EdgesOf = Callable[[], Edges]
 
@@ -29,7 +31,7 @@ _NOBODY = 0
 class Outlet:
     """One declared stream of this component, with all its consumers."""
 
-    __slots__ = ("direct", "direct_only", "groupings", "name", "stream", "width")
+    __slots__ = ("direct", "direct_only", "groupings", "name", "stream", "targets", "width")
 
     def __init__(self, stream: Stream, groupings: list[Grouping[Lane]], direct: dict[int, Lane]) -> None:
         self.stream = stream
@@ -37,6 +39,8 @@ class Outlet:
         self.width = len(stream.fields)
         self.direct_only = stream.direct
         self.groupings = groupings
+        #: how each of them chooses, for the short way
+        self.targets = [grouping.targets for grouping in groupings]
         #: lanes of the consumers to whom the emitter names the task
         self.direct = direct
 
@@ -58,7 +62,8 @@ class Collector:
         self._freeze = outbox.codec.freeze
         self._emitted = counters.emitted
         self._component = plan.task(task).component
-        self._thread = get_ident()
+        #: the one thread that may emit; a list, so that the short way sees it change
+        self._thread = [get_ident()]
         self._outlets: dict[str, Outlet] = {}
         self.emit_hook: EmitHook | None = None
         container = plan.task(task).container
@@ -72,7 +77,7 @@ class Collector:
 
     def disown(self) -> None:
         """Refuse every emit from now on: this is a forked process, and the sockets are its parent's."""
-        self._thread = _NOBODY
+        self._thread[0] = _NOBODY
 
     def emit(
         self,
@@ -88,7 +93,7 @@ class Collector:
         """
         outlet = self._outlets.get(stream)
         row = tuple(values)
-        if outlet is None or len(row) != outlet.width or get_ident() != self._thread:
+        if outlet is None or len(row) != outlet.width or get_ident() != self._thread[0]:
             raise self._refusal(outlet, row, stream, direct_task)
         if (direct_task is None) is outlet.direct_only:
             raise self._refusal(outlet, row, stream, direct_task)
@@ -98,19 +103,38 @@ class Collector:
                 frozen = self._freeze(row)
                 break
         self._emitted[stream] += 1
-        tell = need_task_ids or direct_task is not None or self.emit_hook is not None
-        if tell or edges_of is not None:
-            return self._emit_and_tell(outlet, row, frozen, direct_task, need_task_ids, edges_of)
-        for grouping in outlet.groupings:
-            for lane in grouping.targets(row):
-                rows = lane.rows
-                rows.append(frozen)
-                size = len(rows)
-                if size == 1:
-                    self._outbox.opened(lane)
-                elif size >= lane.limit:
-                    self._outbox.full(lane)
-        return None
+        return self._emit_and_tell(outlet, row, frozen, direct_task, need_task_ids, edges_of)
+
+    def short_way(self) -> ShortEmit:
+        """emit() for the plainest of tuples, which most are: no id, no anchor, no named task, nobody to tell.
+
+        What it returns says False when a tuple is not plain, or not right; nothing has happened then. A
+        function of its own, because every look-up on self would be paid for by every tuple.
+        """
+        outlets, settled, emitted = self._outlets, self._settled, self._emitted
+        thread, opened, full = self._thread, self._outbox.opened, self._outbox.full
+
+        def short_emit(values: Sequence[Any], stream: str) -> bool:
+            row = tuple(values)
+            outlet = outlets.get(stream)
+            if outlet is None or len(row) != outlet.width or outlet.direct_only or get_ident() != thread[0]:
+                return False
+            for value in row:
+                if type(value) not in settled:
+                    return False
+            emitted[stream] += 1
+            for targets in outlet.targets:
+                for lane in targets(row):
+                    rows = lane.rows
+                    rows.append(row)
+                    size = len(rows)
+                    if size == 1:
+                        opened(lane)
+                    elif size >= lane.limit:
+                        full(lane)
+            return True
+
+        return short_emit
 
     def _put(self, lane: Lane, row: tuple[Any, ...]) -> None:
         lane.rows.append(row)
@@ -154,7 +178,7 @@ class Collector:
     def _refusal(
         self, outlet: Outlet | None, row: tuple[Any, ...], stream: str, direct_task: int | None
     ) -> TopologyError:
-        if get_ident() != self._thread:
+        if get_ident() != self._thread[0]:
             return TopologyError(
                 f"emit of {self._component!r} was called from another thread or process;"
                 " hand the tuple to next_tuple or process through a queue"

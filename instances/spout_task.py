@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.acking.roots import Outcome
+from heronpy.instances.collector import ShortEmit
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
 
@@ -23,6 +24,7 @@ class SpoutDelegate:
 
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
+        self.short_emit: ShortEmit | None = None if parts.tracker else parts.collector.short_way()
         self._tracker = parts.tracker
         self.logger = parts.logger
         #: tuples that are done with and whose ack() is still to be called
@@ -36,6 +38,9 @@ class SpoutDelegate:
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
+        plain = tup_id is None and direct_task is None and not need_task_ids
+        if plain and self.short_emit is not None and self.short_emit(tup, stream):
+            return None
         if self._tracker is not None:
             return self._tracker.emit(tup, tup_id, stream, direct_task, need_task_ids)
         tasks = self._emit(tup, stream, direct_task, need_task_ids)
@@ -52,6 +57,7 @@ class SpoutTask:
     """One turn: some calls of next_tuple, then the sockets, then what is due."""
 
     def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskParts) -> None:
+        self._delegate = delegate
         self._acked = delegate.acked
         self._tracker = parts.tracker
         self._failed: deque[Outcome] = parts.tracker.failed if parts.tracker else deque()
@@ -67,6 +73,7 @@ class SpoutTask:
     def use_hooks(self) -> None:
         """Tell the task hooks of every ack and fail as well."""
         self._hooks = self._parts.context
+        self._delegate.short_emit = None
 
     def set_live(self, active: bool) -> None:
         """Paused means only that next_tuple is not called."""
@@ -104,15 +111,15 @@ class SpoutTask:
         counters, pace = self._parts.counters, self._pace
         emitted_before = sum(counters.emitted.values())
         waited_before = counters.waiting_seconds
-        next_tuple, calls, clock, acked = self._next_tuple, pace.chunk, self._parts.clock, self._acked
-        tracker = self._tracker
+        next_tuple, clock, tracker = self._next_tuple, self._parts.clock, self._tracker
+        acked, failed = self._acked, self._failed
         begun = clock()
         until = begun + LONG
         called = 0
-        while called < calls:
+        while called < pace.chunk:
             called += 1
             next_tuple()
-            if acked or self._failed:
+            if acked or failed:
                 self.tell()
             if clock() > until or (tracker is not None and tracker.full):
                 break

@@ -5,6 +5,7 @@ python bench/peers/bytewax_count.py FIRST LAST
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from pathlib import Path
@@ -19,6 +20,8 @@ from topologies.words import words
 
 def main() -> None:
     first, last = int(sys.argv[1]), int(sys.argv[2])
+    million = words(seed=1, count=1_000_000)
+    source = list(itertools.islice(itertools.cycle(million), last))
     totals: dict[str, int] = {}
     stamps: list[float] = []
     seen = 0
@@ -36,7 +39,7 @@ def main() -> None:
         return False
 
     flow = Dataflow("count")
-    stream = op.input("words", flow, TestingSource(words(seed=1, count=last), batch_size=1000))
+    stream = op.input("words", flow, TestingSource(source, batch_size=1000))
     keyed = op.key_on("word", stream, lambda word: word)
     totalled = op.stateful_map("count", keyed, counted)
     op.inspect("nothing", op.filter("last", totalled, arrived))

@@ -8,6 +8,8 @@ from pathlib import Path
 from heronpy import Bolt, Grouping, Spout, Topology
 
 VOCABULARY = 450_000
+#: words emitted by one call of next_tuple, as a source does that reads in blocks (the peer's has 1,000)
+BURST = 100
 
 
 def words(seed: int, count: int) -> list[str]:
@@ -24,8 +26,10 @@ class Words(Spout):
         self.position = 0
 
     def next_tuple(self):
-        self.position = position = (self.position + 1) % 1_000_000
-        self.emit([self.words[position]])
+        begin = self.position
+        for word in self.words[begin : begin + BURST]:
+            self.emit([word])
+        self.position = (begin + BURST) % len(self.words)
 
 
 class Count(Bolt):

@@ -30,12 +30,26 @@ class Fields(Generic[T]):
         self._columns = [declared.index(name) for name in names]
         self._key: Callable[[tuple[Any, ...]], object] = itemgetter(*self._columns)
         self._where = where
+        self.targets = self._choice()
 
-    def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
-        try:
-            return self._table[key_group(self._key(row), self._groups)]
-        except TypeError as error:
-            raise self._explained(row) from error
+    def _choice(self) -> Callable[[tuple[Any, ...]], Sequence[T]]:
+        """The choice as a plain function, since it is made for every tuple."""
+        table, groups, column = self._table, self._groups, self._columns[0]
+
+        def by_one(row: tuple[Any, ...]) -> Sequence[T]:
+            try:
+                return table[key_group(row[column], groups)]
+            except TypeError as error:
+                raise self._explained(row) from error
+
+        def by_several(row: tuple[Any, ...]) -> Sequence[T]:
+            try:
+                return table[key_group(key(row), groups)]
+            except TypeError as error:
+                raise self._explained(row) from error
+
+        key = self._key
+        return by_one if len(self._columns) == 1 else by_several
 
     def _explained(self, row: tuple[Any, ...]) -> TopologyError:
         for name, column in zip(self._names, self._columns, strict=True):
