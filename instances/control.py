@@ -54,6 +54,7 @@ class Control:
         self._reactor = Reactor()
         self._thread = threading.Thread(target=self._run, name="control", daemon=True)
         self._beat = InstanceBeat(task=task, incarnation=incarnation, pid=os.getpid(), state="starting")
+        self._errors = 0
         self._planned = threading.Event()
         #: gives the numbers for the Metrics Manager once the task exists
         self.samples: Callable[[], list[Sample]] = list
@@ -84,6 +85,9 @@ class Control:
         def update() -> None:
             self._beat.state, self._beat.error, self._beat.traceback = state, error, traceback
             self._send_beat()
+            if state == "failed":
+                self._errors += 1
+                self._send_metrics()
 
         self._reactor.call_from_thread(update)
 
@@ -110,7 +114,7 @@ class Control:
         reactor.run()
         # A last word (why we failed) must still leave; half a second is plenty on a unix socket.
         self._stream_manager.close(linger=0.5)
-        self._metrics_manager.close()
+        self._metrics_manager.close(linger=0.5)
         reactor.close()
 
     def _send_beat(self) -> None:
@@ -129,6 +133,7 @@ class Control:
     def _send_metrics(self) -> None:
         samples = self.samples()
         if samples:
+            samples.append(Sample(name="errors", value=self._errors, kind="counter"))
             report = MetricsReport(
                 task=self._task, incarnation=self._incarnation, pid=os.getpid(), samples=samples
             )

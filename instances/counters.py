@@ -17,9 +17,10 @@ class Counters:
         self.emitted: dict[str, int] = {}
         #: (component, stream) → tuples
         self.executed: dict[tuple[str, str], int] = {}
+        #: trees of a spout that are not over
+        self.pending = 0
         self.acked = 0
         self.failed = 0
-        self.errors = 0
         #: seconds inside process() or next_tuple(), waiting for credit left out
         self.busy_seconds = 0.0
         #: calls of process() or next_tuple()
@@ -41,7 +42,6 @@ class Counters:
         counters = {
             "acked": self.acked,
             "failed": self.failed,
-            "errors": self.errors,
             "busy_seconds": self.busy_seconds,
             "calls": self.calls,
             "waiting_seconds": self.waiting_seconds,
@@ -49,7 +49,11 @@ class Counters:
             "rejected": self.rejected,
             "cpu_seconds": _cpu_seconds(),
         }
-        gauges = {"queued": self.queued, "memory_bytes": self._process.memory_info().rss}
+        gauges = {
+            "queued": self.queued,
+            "pending": self.pending,
+            "memory_bytes": self._process.memory_info().rss,
+        }
         # Copies: the task's own thread may add a key meanwhile.
         emitted, executed, custom = dict(self.emitted), dict(self.executed), dict(self.custom)
         return [

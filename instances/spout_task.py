@@ -136,6 +136,8 @@ class SpoutTask:
         Not inside emit(), since spouts note a tuple as pending after it. An ack() that emits gets its own ack
         in the next round, so that such a spout still ends its turn.
         """
+        if self._tracker is not None:
+            self._parts.counters.pending = self._tracker.pending
         for _ in range(len(self._acked)):
             tup_id, after = self._acked.popleft()
             self._parts.counters.acked += 1

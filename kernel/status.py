@@ -29,7 +29,12 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     busy: str = ""
     emitted: int = 0
     executed: int = 0
+    #: tuples acked and failed: by a bolt, or back at their spout
+    acked: int = 0
     failed: int = 0
+    #: spout tuples that are neither yet
+    pending: int = 0
+    #: how often its code has failed
     errors: int = 0
     #: tuples a second over the last report
     emit_rate: float = 0.0

@@ -36,6 +36,8 @@ class Board:
         self._since: dict[int, float] = {}
         #: tasks whose last beat did not say that they run
         self._awaited = {task.id for task in plan.tasks}
+        #: times that an instance has said that it failed
+        self._errors: dict[int, int] = {}
         self._meters: dict[int, Meter] = {}
         self._forwarders: dict[int, Meter] = {}
         #: by name, as the executors publish them
@@ -51,6 +53,9 @@ class Board:
             known = self._beats.get(instance.task)
             if known is None or known.state != instance.state or known.incarnation != instance.incarnation:
                 self._since[instance.task] = now
+            failed_before = known is not None and known.state == "failed"
+            if instance.state == "failed" and not failed_before:
+                self._errors[instance.task] = self._errors.get(instance.task, 0) + 1
             if known is not None and instance.state == "starting" and not instance.error:
                 # Why its predecessor failed is worth knowing until this one runs.
                 instance.error, instance.traceback = known.error, known.traceback
@@ -126,8 +131,10 @@ class Board:
             busy=beat.busy,
             emitted=int(meter.total("emitted")),
             executed=int(meter.total("executed")),
+            acked=int(meter.total("acked")),
             failed=int(meter.total("failed")),
-            errors=int(meter.total("errors")),
+            pending=int(meter.total("pending")),
+            errors=self._errors.get(task.id, 0),
             emit_rate=meter.rate("emitted"),
             execute_rate=meter.rate("executed"),
             latency_ms=1000 * meter.ratio("busy_seconds", "calls"),

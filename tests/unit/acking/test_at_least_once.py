@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
+from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology, TopologyBuilder
 from heronpy.testing import TopologyTest
 from heronpy.tuple import Tuple
 
@@ -82,16 +82,13 @@ class FailsTheFirst(Bolt):
         (self.fail if tup.number == 1 else self.ack)(tup)
 
 
-def topology(sink: type[Bolt], config: dict[str, Any] = {}) -> type[Topology]:  # noqa: B006
-    numbers = Numbers.spec("numbers")
-    forward = Forward.spec("forward", par=2, inputs={numbers: Grouping.SHUFFLE})
-    body = {
-        "numbers": numbers,
-        "forward": forward,
-        "sink": sink.spec("sink", par=2, inputs={forward: Grouping.ALL}),
-        "config": AT_LEAST_ONCE | config,
-    }
-    return type(Topology)("Tracked", (Topology,), body)
+def topology(sink: type[Bolt], **config: Any) -> TopologyBuilder:
+    builder = TopologyBuilder("Tracked")
+    numbers = builder.add_spout("numbers", Numbers, par=1)
+    forward = builder.add_bolt("forward", Forward, par=2, inputs={numbers: Grouping.SHUFFLE})
+    builder.add_bolt("sink", sink, par=2, inputs={forward: Grouping.ALL})
+    builder.set_config(AT_LEAST_ONCE | config)
+    return builder
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
@@ -121,7 +118,7 @@ def test_what_is_failed_comes_back_at_once_and_what_is_forgotten_after_the_timeo
 
 
 def test_no_more_are_pending_than_allowed() -> None:
-    with TopologyTest(topology(HalfAcking, {"topology.max.spout.pending": 3, "numbers": 50})) as run:
+    with TopologyTest(topology(HalfAcking, **{"topology.max.spout.pending": 3, "numbers": 50})) as run:
         run.run_spouts()
         spout = run.component("numbers")
         emitted = 50 - len(spout.left)

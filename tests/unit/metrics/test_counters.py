@@ -25,10 +25,11 @@ def test_a_task_that_did_nothing_says_so() -> None:
     assert said == {
         **{
             (name,): (0.0, "counter")
-            for name in ("acked", "failed", "errors", "busy_seconds", "calls", "missing", "rejected")
+            for name in ("acked", "failed", "busy_seconds", "calls", "missing", "rejected")
         },
         ("waiting_seconds",): (0.0, "counter"),
         ("queued",): (0.0, "gauge"),
+        ("pending",): (0.0, "gauge"),
     }
 
 
