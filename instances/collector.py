@@ -31,7 +31,7 @@ _NOBODY = 0
 class Outlet:
     """One declared stream of this component, with all its consumers."""
 
-    __slots__ = ("direct", "direct_only", "groupings", "name", "stream", "targets", "width")
+    __slots__ = ("direct", "direct_only", "groupings", "name", "stream", "width")
 
     def __init__(self, stream: Stream, groupings: list[Grouping[Lane]], direct: dict[int, Lane]) -> None:
         self.stream = stream
@@ -39,8 +39,6 @@ class Outlet:
         self.width = len(stream.fields)
         self.direct_only = stream.direct
         self.groupings = groupings
-        #: how each of them chooses, for the short way
-        self.targets = [grouping.targets for grouping in groupings]
         #: lanes of the consumers to whom the emitter names the task
         self.direct = direct
 
@@ -111,19 +109,26 @@ class Collector:
         What it returns says False when a tuple is not plain, or not right; nothing has happened then. A
         function of its own, because every look-up on self would be paid for by every tuple.
         """
-        outlets, settled, emitted = self._outlets, self._settled, self._emitted
-        thread, opened, full = self._thread, self._outbox.opened, self._outbox.full
+        settled, emitted, thread = self._settled, self._emitted, self._thread
+        opened, full = self._outbox.opened, self._outbox.full
+        plain = {
+            name: (outlet.width, [grouping.targets for grouping in outlet.groupings])
+            for name, outlet in self._outlets.items()
+            if not outlet.direct_only
+        }
 
         def short_emit(values: Sequence[Any], stream: str) -> bool:
+            if stream not in plain or get_ident() != thread[0]:
+                return False
             row = tuple(values)
-            outlet = outlets.get(stream)
-            if outlet is None or len(row) != outlet.width or outlet.direct_only or get_ident() != thread[0]:
+            width, choices = plain[stream]
+            if len(row) != width:
                 return False
             for value in row:
                 if type(value) not in settled:
                     return False
             emitted[stream] += 1
-            for targets in outlet.targets:
+            for targets in choices:
                 for lane in targets(row):
                     rows = lane.rows
                     rows.append(row)
