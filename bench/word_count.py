@@ -37,12 +37,12 @@ def cpu_seconds(home: str) -> float:
     return total
 
 
-def heronpy(cost: list[float]) -> float:
+def heronpy(cost: list[float], *options: str) -> float:
     """Words per second at the bolt; adds CPU-microseconds per word to `cost`."""
     with tempfile.TemporaryDirectory(prefix="hb-") as folder:
         progress = Path(folder) / "progress"
         environment = {**os.environ, "HERONPY_HOME": f"{folder}/home"}
-        arguments = ["submit", str(HERE / "topologies" / "words.py"), str(progress)]
+        arguments = ["submit", str(HERE / "topologies" / "words.py"), str(progress), *options]
         subprocess.run([COMMAND, *arguments], env=environment, check=True, capture_output=True)
         try:
             first_at, first = _reached(progress, FIRST)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from heronpy.instances.acking.anchored import Anchored, joining
+from heronpy.instances.acking.anchored import Anchored, joining, only_anchor
 from heronpy.instances.acking.wire import decode_anchored
 from heronpy.instances.collector import ShortEmit
 from heronpy.instances.inflow import Delivery
@@ -34,7 +34,7 @@ class BoltDelegate:
 
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
-        self.short_emit: ShortEmit | None = None if parts.acks else parts.collector.short_way()
+        self.short_emit: ShortEmit | None = parts.collector.short_way()
         self._acks = parts.acks
         self._counters = parts.counters
         self._clock = parts.clock
@@ -52,11 +52,17 @@ class BoltDelegate:
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
-        plain = direct_task is None and not need_task_ids
-        if plain and self.short_emit is not None and self.short_emit(tup, stream):
-            return None
+        plain = direct_task is None and not need_task_ids and self.short_emit is not None
         if self._acks is None:  # at most once nothing is tracked
+            if plain and self.short_emit(tup, stream) >= 0:  # type: ignore[misc]
+                return None
             return self._emit(tup, stream, direct_task, need_task_ids)
+        anchor = only_anchor(anchors) if plain else None
+        if anchor is not None:
+            xor = self.short_emit(tup, stream, anchor[0])  # type: ignore[misc]
+            if xor >= 0:
+                anchor[1] ^= xor
+                return None
         return self._emit(tup, stream, direct_task, need_task_ids, joining(anchors or ()))
 
     def ack(self, tup: Tuple) -> None:

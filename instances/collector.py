@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from random import getrandbits
 from threading import get_ident
-from typing import Any
+from typing import Any, Protocol
 
-from heronpy.instances.acking.wire import Edges
+from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.codec import Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.groupings import Grouping, make_grouping
@@ -18,8 +19,18 @@ from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream
 
 #: told of every emit: values, stream, tasks
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
-#: values and stream; False when the tuple must go the long way
-ShortEmit = Callable[[Sequence[Any], str], bool]
+
+
+class ShortEmit(Protocol):
+    """emit() for the plainest of tuples, which most are: no named task, nobody to tell."""
+
+    def __call__(self, values: Sequence[Any], stream: str, root: int = 0) -> int:
+        """The XOR of the edges to the copies of the tuple (0 where there is no root).
+
+        -1 when the tuple is not plain, or not right: it must go the long way, and nothing has happened.
+        """
+
+
 #: called once for each task that gets the tuple
 EdgesOf = Callable[[], Edges]
 
@@ -41,6 +52,10 @@ class Outlet:
         self.groupings = groupings
         #: lanes of the consumers to whom the emitter names the task
         self.direct = direct
+
+    def plan(self) -> tuple[int, list[Callable[[Row], Sequence[Lane]]]]:
+        """How many values a tuple has, and how each reader's tasks are chosen."""
+        return self.width, [grouping.targets for grouping in self.groupings]
 
 
 class Collector:
@@ -103,33 +118,30 @@ class Collector:
         self._emitted[stream] += 1
         return self._emit_and_tell(outlet, row, frozen, direct_task, need_task_ids, edges_of)
 
-    def short_way(self) -> ShortEmit:
-        """emit() for the plainest of tuples, which most are: no id, no anchor, no named task, nobody to tell.
-
-        What it returns says False when a tuple is not plain, or not right; nothing has happened then. A
-        function of its own, because every look-up on self would be paid for by every tuple.
-        """
+    def short_way(self) -> ShortEmit:  # noqa: C901 - the hottest path there is, on one screen
+        """A function of its own, because every look-up on self would be paid for by every tuple."""
         settled, emitted, thread = self._settled, self._emitted, self._thread
         opened, full = self._outbox.opened, self._outbox.full
-        plain = {
-            name: (outlet.width, [grouping.targets for grouping in outlet.groupings])
-            for name, outlet in self._outlets.items()
-            if not outlet.direct_only
-        }
+        plain = {name: outlet.plan() for name, outlet in self._outlets.items() if not outlet.direct_only}
 
-        def short_emit(values: Sequence[Any], stream: str) -> bool:
+        def short_emit(values: Sequence[Any], stream: str, root: int = 0) -> int:
             if stream not in plain or get_ident() != thread[0]:
-                return False
+                return -1
             row = tuple(values)
             width, choices = plain[stream]
             if len(row) != width:
-                return False
+                return -1
             for value in row:
                 if type(value) not in settled:
-                    return False
+                    return -1
             emitted[stream] += 1
+            xor = 0
             for targets in choices:
                 for lane in targets(row):
+                    if root:
+                        edge = getrandbits(64)
+                        xor ^= edge
+                        lane.edges.append((root, edge))
                     rows = lane.rows
                     rows.append(row)
                     size = len(rows)
@@ -137,7 +149,7 @@ class Collector:
                         opened(lane)
                     elif size >= lane.limit:
                         full(lane)
-            return True
+            return xor
 
         return short_emit
 

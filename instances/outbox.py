@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from heronpy.instances.acking.wire import Edges, encode_anchored
+from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.wire import encode_anchored
 from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link

@@ -39,14 +39,14 @@ class SpoutDelegate:
         need_task_ids: bool = False,
     ) -> list[int] | None:
         plain = tup_id is None and direct_task is None and not need_task_ids
-        if plain and self.short_emit is not None and self.short_emit(tup, stream):
+        if plain and self.short_emit is not None and self.short_emit(tup, stream) >= 0:
             return None
         if self._tracker is not None:
             return self._tracker.emit(tup, tup_id, stream, direct_task, need_task_ids)
         tasks = self._emit(tup, stream, direct_task, need_task_ids)
         if tup_id is not None:
             # At most once nothing is tracked: what has been emitted counts as done.
-            self.acked.append(Outcome(tup_id, 0.0))
+            self.acked.append((tup_id, 0.0))
         return tasks
 
     def log(self, message: object, level: str | None = None) -> None:
@@ -74,6 +74,8 @@ class SpoutTask:
         """Tell the task hooks of every ack and fail as well."""
         self._hooks = self._parts.context
         self._delegate.short_emit = None
+        if self._tracker is not None:
+            self._tracker.short_emit = None
 
     def set_live(self, active: bool) -> None:
         """Paused means only that next_tuple is not called."""
@@ -138,12 +140,13 @@ class SpoutTask:
         """
         if self._tracker is not None:
             self._parts.counters.pending = self._tracker.pending
-        for _ in range(len(self._acked)):
-            tup_id, after = self._acked.popleft()
+        ack, hooks, acked = self._spout.ack, self._hooks, self._acked
+        for _ in range(len(acked)):
+            tup_id, after = acked.popleft()
             self._parts.counters.acked += 1
-            self._spout.ack(tup_id)
-            if self._hooks is not None:
-                self._hooks.invoke_hook_spout_ack(tup_id, 1000 * after)
+            ack(tup_id)
+            if hooks is not None:
+                hooks.invoke_hook_spout_ack(tup_id, 1000 * after)
         for _ in range(len(self._failed)):
             tup_id, after = self._failed.popleft()
             self._parts.counters.failed += 1

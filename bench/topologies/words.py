@@ -10,6 +10,8 @@ from heronpy import Bolt, Grouping, Spout, Topology
 VOCABULARY = 450_000
 #: words emitted by one call of next_tuple, as a source does that reads in blocks (the peer's has 1,000)
 BURST = 100
+#: whether every word is tracked, and acked by the bolt
+ACKED = sys.argv[2:] == ["acked"]
 
 
 def words(seed: int, count: int) -> list[str]:
@@ -28,7 +30,7 @@ class Words(Spout):
     def next_tuple(self):
         begin = self.position
         for word in self.words[begin : begin + BURST]:
-            self.emit([word])
+            self.emit([word], tup_id=word if ACKED else None)
         self.position = (begin + BURST) % len(self.words)
 
 
@@ -44,12 +46,18 @@ class Count(Bolt):
         word = tup.word
         self.counts[word] = self.counts.get(word, 0) + 1
         self.seen += 1
+        if ACKED:
+            self.ack(tup)
 
     def process_tick(self, tup):
         self.progress.write(f"{time.monotonic()} {self.seen}\n")
 
 
 class WordCountBench(Topology):
+    config = {
+        "topology.reliability.mode": "ATLEAST_ONCE" if ACKED else "ATMOST_ONCE",
+        "topology.max.spout.pending": 50_000,
+    }
     words = Words.spec(par=1)
     count = Count.spec(
         par=1,

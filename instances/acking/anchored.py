@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterable
 from random import getrandbits
 from typing import Protocol
 
+#: what one copy of a tuple is anchored to: nothing, a root and its edge, or several of them
+Edges = tuple[int, int] | dict[int, int] | None
+
 
 class HasId(Protocol):
     """A received tuple."""
@@ -14,53 +17,42 @@ class HasId(Protocol):
     def id(self) -> object: ...
 
 
-class Anchored:
-    """The id of a tracked tuple: its roots, and its own edge XOR those of all that was made from it."""
+class Anchored(list[int]):
+    """The id of a tracked tuple: root, value, and so on for each further root; empty once acked or failed.
 
-    __slots__ = ("_others", "root", "value")
+    A value is the tuple's own edge XOR those of all that was made from it. A list, since one is made for
+    every tuple that arrives, and a list is made fastest.
+    """
 
-    def __init__(self, root: int, value: int) -> None:
-        #: 0 once the tuple has been acked or failed
-        self.root = root
-        self.value = value
-        #: further roots of a tuple that was made from tuples of several trees
-        self._others: dict[int, int] | None = None
+    __slots__ = ()
+    __hash__ = object.__hash__  # type: ignore[assignment]  # an id may be a key, and stays the same one
 
-    @classmethod
-    def of_several(cls, edges: dict[int, int]) -> Anchored:
-        root, value = next(iter(edges.items()))
-        made = cls(root, value)
-        made._others = {other: edge for other, edge in edges.items() if other != root}
-        return made
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     def join(self, edge: int, into: dict[int, int]) -> None:
         """A tuple made from this one: its edge belongs to the same roots. After the ack it is too late."""
-        if not self.root:
-            return
-        self.value ^= edge
-        into[self.root] = into.get(self.root, 0) ^ edge
-        if self._others:
-            for root in self._others:
-                self._others[root] ^= edge
-                into[root] = into.get(root, 0) ^ edge
-
-    def settle(self) -> list[tuple[int, int]]:
-        """(root, value) to send, once: a second ack or a fail after it says nothing any more."""
-        if not self.root:
-            return []
-        owed = [(self.root, self.value), *(self._others or {}).items()]
-        self.root, self._others = 0, None
-        return owed
+        for at in range(0, len(self), 2):
+            self[at + 1] ^= edge
+            into[self[at]] = into.get(self[at], 0) ^ edge
 
     def __repr__(self) -> str:
-        return f"<tracked, root {self.root:x}>"
+        return f"<tracked, roots {[f'{root:x}' for root in self[::2]]}>"
 
 
-def joining(anchors: Iterable[HasId]) -> Callable[[], dict[int, int] | None]:
+def only_anchor(anchors: Iterable[HasId] | None) -> Anchored | None:
+    """The id of the one anchor of a tuple that belongs to one tree, which is what most are."""
+    ids = [tup.id for tup in anchors or ()]
+    if len(ids) == 1 and isinstance(ids[0], Anchored) and len(ids[0]) == 2:
+        return ids[0]
+    return None
+
+
+def joining(anchors: Iterable[HasId]) -> Callable[[], Edges]:
     """Gives each copy of a new tuple its place in the trees of the tuples it was made from."""
     ids = [tup.id for tup in anchors if isinstance(tup.id, Anchored)]
 
-    def edges_of() -> dict[int, int] | None:
+    def edges_of() -> Edges:
         edges: dict[int, int] = {}
         for tup_id in ids:
             tup_id.join(getrandbits(64), edges)

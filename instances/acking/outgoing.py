@@ -21,15 +21,17 @@ class OutgoingAcks:
 
     def ack(self, tup_id: object) -> None:
         if isinstance(tup_id, Anchored):
-            for root, value in tup_id.settle():
-                acks = self._towards(root)
-                acks.roots.append(root)
-                acks.values.append(value)
+            for at in range(0, len(tup_id), 2):
+                acks = self._towards(tup_id[at])
+                acks.roots.append(tup_id[at])
+                acks.values.append(tup_id[at + 1])
+            tup_id.clear()  # a second ack, or a fail after it, says nothing any more
 
     def fail(self, tup_id: object) -> None:
         if isinstance(tup_id, Anchored):
-            for root, _ in tup_id.settle():
+            for root in tup_id[::2]:
                 self._towards(root).failed.append(root)
+            tup_id.clear()
 
     def flush(self) -> None:
         for spout, acks in self._by_spout.items():

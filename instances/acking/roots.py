@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 #: a root is named by task, a few bits of its incarnation, and a count
 _TASK_SHIFT: Final = 48
@@ -19,12 +19,8 @@ def task_of(root: int) -> int:
     return root >> _TASK_SHIFT
 
 
-class Outcome(NamedTuple):
-    """A root that is over."""
-
-    tup_id: Any
-    #: seconds since it was emitted
-    after: float
+#: a root that is over: the id its spout gave it, and seconds since it was emitted
+Outcome = tuple[Any, float]
 
 
 class Roots:
@@ -106,7 +102,7 @@ class Roots:
         return over
 
     def _end(self, index: int, now: float) -> Outcome:
-        outcome = Outcome(self._ids[index], now - self._emitted_at[index])
+        outcome = (self._ids[index], now - self._emitted_at[index])
         self._xors[index] = None
         self._ids[index] = None
         self.pending -= 1

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from random import getrandbits
 from typing import Any
 
+from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.roots import Outcome, Roots
-from heronpy.instances.acking.wire import Acks, Edges
-from heronpy.instances.collector import Collector
+from heronpy.instances.acking.wire import Acks
+from heronpy.instances.collector import Collector, ShortEmit
 
 
 class Tracker:
@@ -20,6 +21,7 @@ class Tracker:
     ) -> None:
         self._roots = roots
         self._emit = collector.emit
+        self.short_emit: ShortEmit | None = collector.short_way()
         self._clock = clock
         self._max_pending = max_pending
         self.acked: deque[Outcome] = deque()
@@ -45,24 +47,33 @@ class Tracker:
         """Emit; a tuple with an id is the root of a tree."""
         if tup_id is None:
             return self._emit(tup, stream, direct_task, need_task_ids, _untracked)
-        root = self._roots.open(tup_id, self._clock())
+        now = self._clock()
+        root = self._roots.open(tup_id, now)
+        if direct_task is None and not need_task_ids and self.short_emit is not None:
+            xor = self.short_emit(tup, stream, root)
+            if xor >= 0:
+                self._close(xor, now)
+                return None
         xor = 0
 
         def edges_of() -> Edges:
             nonlocal xor
             edge = getrandbits(64)
             xor ^= edge
-            return {root: edge}
+            return root, edge
 
         try:
             tasks = self._emit(tup, stream, direct_task, need_task_ids, edges_of)
         except BaseException:
-            self._roots.close(xor, self._clock())  # refused: there is nothing to be told of
+            self._roots.close(xor, now)  # refused: there is nothing to be told of
             raise
-        outcome = self._roots.close(xor, self._clock())
+        self._close(xor, now)
+        return tasks
+
+    def _close(self, xor: int, now: float) -> None:
+        outcome = self._roots.close(xor, now)
         if outcome is not None:
             self.acked.append(outcome)
-        return tasks
 
     def on_acks(self, acks: Acks) -> None:
         now = self._clock()

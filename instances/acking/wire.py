@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from array import array
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
-from heronpy.instances.acking.anchored import Anchored
+from heronpy.instances.acking.anchored import Anchored, Edges
 from heronpy.kernel.errors import ProtocolError
-
-#: root → edge, or None for a tuple that nobody tracks
-Edges = dict[int, int] | None
 
 _HEAD = struct.Struct("<BI")
 _ONE_EACH: Final = 1
 _MANY: Final = 2
 _ACK_HEAD = struct.Struct("<II")
+_NOT_TRACKED: Final = (0, 0)
 
 
 def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
     """One payload out of what every tuple of a batch is anchored to, and the batch."""
-    if all(each is None or len(each) == 1 for each in edges):
-        flat = array("Q")
-        for each in edges:
-            flat.extend(next(iter(each.items())) if each else (0, 0))
-        anchors, form = flat.tobytes(), _ONE_EACH
-    else:
-        counts = array("H", (len(each or ()) for each in edges))
-        pairs = array("Q", (number for each in edges for pair in (each or {}).items() for number in pair))
-        anchors, form = counts.tobytes() + pairs.tobytes(), _MANY
-    return _HEAD.pack(form, len(anchors)) + anchors + batch
+    kinds = set(map(type, edges))
+    if dict not in kinds:
+        pairs = edges if kinds == {tuple} else [edge or _NOT_TRACKED for edge in edges]
+        flat = itertools.chain.from_iterable(cast("Sequence[tuple[int, int]]", pairs))
+        anchors = array("Q", flat).tobytes()
+        return _HEAD.pack(_ONE_EACH, len(anchors)) + anchors + batch
+    each = [list(_pairs(edge)) for edge in edges]
+    counts = array("H", map(len, each))
+    numbers = array("Q", (number for pairs in each for pair in pairs for number in pair))
+    anchors = counts.tobytes() + numbers.tobytes()
+    return _HEAD.pack(_MANY, len(anchors)) + anchors + batch
+
+
+def _pairs(edges: Edges) -> Sequence[tuple[int, int]]:
+    if edges is None:
+        return ()
+    return list(edges.items()) if isinstance(edges, dict) else [edges]
 
 
 def decode_anchored(payload: bytes, tuples: int) -> tuple[list[Anchored | None], bytes]:
     """The ids of a batch's tuples, and the batch."""
     form, size = _HEAD.unpack_from(payload)
-    anchors = memoryview(payload)[_HEAD.size : _HEAD.size + size]
+    anchors = payload[_HEAD.size : _HEAD.size + size]
     batch = payload[_HEAD.size + size :]
     if form == _ONE_EACH and size == 16 * tuples:
-        numbers = array("Q", anchors.tobytes())
-        pairs = zip(numbers[::2], numbers[1::2], strict=True)
-        return [Anchored(root, edge) if root else None for root, edge in pairs], batch
+        numbers = array("Q", anchors)
+        roots = numbers[::2]
+        ids: list[Anchored | None] = list(map(Anchored, zip(roots, numbers[1::2], strict=True)))
+        if 0 in roots:
+            ids = [tup_id if tup_id and tup_id[0] else None for tup_id in ids]
+        return ids, batch
     if form == _MANY:
         return _decode_many(anchors, tuples), batch
     msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
     raise ProtocolError(msg)
 
 
-def _decode_many(anchors: memoryview, tuples: int) -> list[Anchored | None]:
-    counts = array("H", anchors[: 2 * tuples].tobytes())
-    numbers = array("Q", anchors[2 * tuples :].tobytes())
+def _decode_many(anchors: bytes, tuples: int) -> list[Anchored | None]:
+    counts = array("H", anchors[: 2 * tuples])
+    numbers = array("Q", anchors[2 * tuples :])
     ids: list[Anchored | None] = []
     at = 0
     for count in counts:
-        edges = dict(zip(numbers[at : at + 2 * count : 2], numbers[at + 1 : at + 2 * count : 2], strict=True))
-        ids.append(Anchored.of_several(edges) if edges else None)
+        ids.append(Anchored(numbers[at : at + 2 * count]) if count else None)
         at += 2 * count
     return ids
 
