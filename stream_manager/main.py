@@ -16,7 +16,8 @@ from heronpy.kernel.addresses import (
     socket_path,
 )
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing, ProtocolError
+from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
@@ -28,11 +29,9 @@ from heronpy.kernel.protocol import (
     MetricsReport,
     PlanNotice,
     Sample,
-    unwrap,
     wrap,
 )
 from heronpy.kernel.registrations import Follower, read
-from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
 from heronpy.stream_manager.forwarder import Forwarder
@@ -46,8 +45,6 @@ log = logging.getLogger(__name__)
 
 #: how often the Topology Master hears from us
 BEAT = 1.0
-#: messages served per turn
-MESSAGES_PER_TURN = 256
 SOURCE = "stream-manager"
 
 
@@ -106,7 +103,7 @@ class StreamManager:
         self._plan: PhysicalPlan | None = None
         self._plan_json = b""
         self._live = ""
-        self._complaints = Sparing(log)
+        self._mailbox = Mailbox(self._control, log)
 
     def startup(self) -> None:
         self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
@@ -157,17 +154,9 @@ class StreamManager:
             self._control.send(identity, wrap(notice))
 
     def _on_control(self) -> None:
-        for _ in range(MESSAGES_PER_TURN):
-            parts = self._control.receive()
-            if parts is None:
-                return
-            try:
-                message = unwrap(parts[-1])
-            except ProtocolError as error:
-                self._complaints.warning("dropped a control message from %s: %s", parts[0].hex(), error)
-                continue
+        for identity, message in self._mailbox.messages():
             if isinstance(message, InstanceBeat):
-                self._on_beat(parts[0], message)
+                self._on_beat(identity, message)
 
     def _on_beat(self, identity: bytes, beat: InstanceBeat) -> None:
         change = self._residents.on_beat(identity, beat)

@@ -13,16 +13,16 @@ import msgspec
 from heronpy.container.metrics_manager.labels import labelled
 from heronpy.kernel.addresses import METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing, ProtocolError
+from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.plugin.metric_sink import MetricSink
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, unwrap
+from heronpy.kernel.protocol import ContainerMetrics, MetricsReport
 from heronpy.kernel.registrations import Follower
-from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import Registration, Tree
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from heronpy.container.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
-
-MESSAGES_PER_TURN = 256
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
@@ -81,7 +79,7 @@ class MetricsManager:
         #: task id, or the name of a process that is no task
         self._reports: dict[int | str, MetricsReport] = {}
         self._sinks: dict[str, MetricSink] = {}
-        self._complaints = Sparing(log)
+        self._mailbox = Mailbox(self._router, log)
 
     def startup(self, interval: float) -> None:
         registration = Registration(self._keys.public, self._child.incarnation, pid=os.getpid())
@@ -119,15 +117,7 @@ class MetricsManager:
         self._master.refresh(on_connected=lambda: None)
 
     def _on_reports(self) -> None:
-        for _ in range(MESSAGES_PER_TURN):
-            parts = self._router.receive()
-            if parts is None:
-                return
-            try:
-                message = unwrap(parts[-1])
-            except ProtocolError as error:
-                self._complaints.warning("dropped a report from %s: %s", parts[0].hex(), error)
-                continue
+        for _, message in self._mailbox.messages():
             if isinstance(message, MetricsReport):
                 self._reports[message.task or message.source] = message
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, NodeMissing, ProtocolError
+from heronpy.kernel.errors import NodeExists, NodeMissing
+from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.board import Board
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, unwrap, wrap
+from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, wrap
 from heronpy.kernel.registrations import Follower, read
-from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, ChildView, Execution, ExecutorNode, Live, Registration, Tree
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MESSAGES_PER_TURN = 256
 #: how long a new master waits for the node of one that has just died
 SUCCESSION = 10.0
 
@@ -67,7 +66,7 @@ class TopologyMaster:
         self._plan = self._written_plan()
         self._board = Board(self._plan, self._header(), time.time())
         self._follower = Follower(state, reactor, self._refresh)
-        self._complaints = Sparing(log)
+        self._mailbox = Mailbox(self._router, log)
 
     def startup(self) -> None:
         self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
@@ -144,21 +143,13 @@ class TopologyMaster:
         return children
 
     def _on_messages(self) -> None:
-        for _ in range(MESSAGES_PER_TURN):
-            parts = self._router.receive()
-            if parts is None:
-                return
-            try:
-                message = unwrap(parts[-1])
-            except ProtocolError as error:
-                self._complaints.warning("dropped a control message from %s: %s", parts[0].hex(), error)
-                continue
+        for identity, message in self._mailbox.messages():
             if isinstance(message, ContainerBeat):
                 self._board.on_container(message, time.time())
             elif isinstance(message, ContainerMetrics):
                 self._board.on_metrics(message, time.time())
             elif isinstance(message, StatusRequest):
-                self._router.send(parts[0], wrap(StatusReply(status=self._status().to_json())))
+                self._router.send(identity, wrap(StatusReply(status=self._status().to_json())))
 
     def _status(self) -> TopologyStatus:
         live = read(self._state, self._tree.live, Live)

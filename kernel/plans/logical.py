@@ -9,7 +9,6 @@ import msgspec
 GroupingKind = Literal["shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle"]
 Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
 
-DEFAULT_STREAM = "default"
 DEFAULT_KEY_GROUPS = 256
 
 

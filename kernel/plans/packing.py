@@ -18,9 +18,6 @@ class Resources(msgspec.Struct, frozen=True):
     def __add__(self, other: Resources) -> Resources:
         return Resources(self.cpu + other.cpu, self.ram + other.ram, self.disk + other.disk)
 
-    def fits_in(self, capacity: Resources) -> bool:
-        return self.cpu <= capacity.cpu and self.ram <= capacity.ram and self.disk <= capacity.disk
-
 
 DEFAULT_INSTANCE = Resources(cpu=1.0, ram=GB, disk=GB)
 

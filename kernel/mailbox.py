@@ -1,0 +1,35 @@
+"""Control messages as they come in: unwrapped, with their sender; what is none is dropped and told of sparingly."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.protocol import Body, unwrap
+from heronpy.kernel.sparing import Sparing
+from heronpy.kernel.transport import Router
+
+#: messages taken in one turn, so that a flood of them keeps nothing else waiting
+MESSAGES_PER_TURN = 256
+
+
+class Mailbox:
+    """The reading side of a router that speaks the control protocol."""
+
+    def __init__(self, router: Router, log: logging.Logger) -> None:
+        self._router = router
+        self._complaints = Sparing(log)
+
+    def messages(self) -> Iterator[tuple[bytes, Body]]:
+        """What is waiting, up to a turn's worth: (identity of the sender, message)."""
+        for _ in range(MESSAGES_PER_TURN):
+            parts = self._router.receive()
+            if parts is None:
+                return
+            try:
+                message = unwrap(parts[-1])
+            except ProtocolError as error:
+                self._complaints.warning("dropped a control message from %s: %s", parts[0].hex(), error)
+            else:
+                yield parts[0], message
