@@ -1,4 +1,4 @@
-"""Control messages as they come in: unwrapped, with their sender; what is none is dropped and told of sparingly."""
+"""Control messages as they come in, with their sender; what is none is dropped, and said sparingly."""
 
 from __future__ import annotations
 

@@ -119,4 +119,4 @@ def test_reports_reach_the_good_sinks_whatever_the_others_do(
     manager.close()
     assert "no writing today" in caplog.text
     assert "no closing either" in caplog.text
-    assert "dropped a report from" in caplog.text
+    assert "dropped a control message from" in caplog.text
