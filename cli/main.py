@@ -31,6 +31,7 @@ VERBS = {
     "deactivate": "Pause the spouts of a topology.",
     "restart": "Restart the containers of a topology, or one of them.",
     "kill": "End topologies and clear all they left.",
+    "bench": "Measure how many words a second this machine counts.",
     "plugins": "List the installed plugins.",
     "config": "Show the settings and where each comes from.",
     "completion": "Print the completion script for a shell.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -132,4 +133,11 @@ def test_a_submit_that_is_interrupted_takes_the_topology_back(
         submitting.send_signal(number)
         submitting.communicate(timeout=60)
     assert submitting.returncode == 130
+    assert engine.leftovers() == []
+
+
+def test_bench_says_what_the_machine_can_do_and_leaves_nothing(engine: Engine) -> None:
+    measured = json.loads(engine.ok("bench", "--for", "3s", "-o", "json"))
+    assert measured["words_per_second"] > 0
+    assert measured["cpu_microseconds_per_word"] > 0
     assert engine.leftovers() == []
