@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from heronpy.cli.live import watch
-from heronpy.cli.starting import start, take_down
+from heronpy.cli.starting import start, take_down, warn
 from heronpy.cli.submission import prepare
 from heronpy.cli.topologies import log_folder, open_state
 from heronpy.cli.watched import Watched
@@ -21,6 +21,7 @@ def run_in_foreground(
     """Until Ctrl-C (or SIGTERM, q, or `seconds`); a second Ctrl-C ends the processes at once."""
     registry = Registry.load()
     prepared = prepare(config, registry, file, args, name)
+    warn(prepared)
     started: list[str] = []
     with open_state(config, registry) as state:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from heronpy.cli.log_files import tail
@@ -11,10 +13,18 @@ from heronpy.cli.topologies import log_folder
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
+from heronpy.kernel.plans.validate import validate
 from heronpy.kernel.plugin import StateManager
 
 #: lines of a failing instance's log that are shown
 TAIL = 20
+
+
+def warn(prepared: Sequence[Prepared]) -> None:
+    """Say what will surprise."""
+    for one in prepared:
+        for warning in validate(one.logical):
+            click.echo(f"warning: {warning}", err=True)
 
 
 def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool) -> TopologyLaunch:

@@ -10,7 +10,7 @@ from heronpy.cli.options import shortcut, takes_output, takes_settings
 from heronpy.cli.output import echo_json
 from heronpy.cli.plan import show_plan, size_of
 from heronpy.cli.plan_view import plan_json
-from heronpy.cli.starting import start
+from heronpy.cli.starting import start, warn
 from heronpy.cli.submission import Prepared, prepare
 from heronpy.cli.topologies import log_folder, open_state
 from heronpy.container.launch import TopologyLaunch
@@ -38,6 +38,7 @@ def command(
     """
     registry = Registry.load()
     prepared = prepare(config, registry, file, args, name)
+    warn(prepared)
     if dry_run:
         _show_plans(prepared, output)
         return

@@ -222,3 +222,22 @@ def test_kill_wants_to_know_whom(heronpy: Heronpy) -> None:
 def test_a_list_of_nothing_says_how_to_begin(heronpy: Heronpy) -> None:
     shown = heronpy("list")
     assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "no topologies (try: heronpy demo)\n")
+
+
+def test_submit_says_what_will_surprise(heronpy: Heronpy, tmp_path: Path) -> None:
+    file = tmp_path / "surprising.py"
+    file.write_text(
+        "from heronpy import Bolt, Grouping, Spout, Topology\n"
+        "class Source(Spout):\n"
+        "    outputs = ['id']\n"
+        "    def next_tuple(self): pass\n"
+        "class Sink(Bolt):\n"
+        "    def process(self, tup): pass\n"
+        "class Surprising(Topology):\n"
+        "    config = {'topology.reliability.mode': 'EFFECTIVELY_ONCE'}\n"
+        "    source = Source.spec()\n"
+        "    sink = Sink.spec(inputs={source: Grouping.SHUFFLE})\n"
+    )
+    told = heronpy("submit", str(file), "--dry-run").stderr.splitlines()
+    assert told[0] == "warning: effectively_once is not there yet: the topology runs at most once"
+    assert told[1].startswith("warning: spout 'source': field 'id' of stream 'default'")
