@@ -34,6 +34,7 @@ DECISIONS = [
     ROOT / "container/restart_policy.py",
     *sorted((ROOT / "plugins/packing").glob("*.py")),
     *sorted((ROOT / "instances/groupings").glob("*.py")),
+    *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "wire.py")),
     ROOT / "instances/pace.py",
     ROOT / "instances/schedule.py",
 ]
