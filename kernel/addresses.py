@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Final
 
 _TASK = struct.Struct("<cIQ")
+_KINDS: Final = {b"t": "task", b"c": "container"}
+#: bytes of a stranger's identity that are shown
+_NAMED: Final = 16
 
 #: socket names inside a container's folder
 DATA_SOCKET: Final = "data"
@@ -30,9 +33,22 @@ def container_identity(container: int, incarnation: int) -> bytes:
 
 def incarnation_of(identity: bytes) -> tuple[int, int]:
     """(task or container, incarnation); ValueError for bytes that are no identity of ours."""
-    try:
-        _, number, incarnation = _TASK.unpack(identity)
-    except struct.error as error:
-        msg = "not an identity of ours"
-        raise ValueError(msg) from error
+    _, number, incarnation = _read(identity)
     return number, incarnation
+
+
+def peer_name(identity: bytes) -> str:
+    """Whom a log line means: "task 5 (incarnation 3)"; strangers by the first bytes they call themselves."""
+    try:
+        kind, number, incarnation = _read(identity)
+    except ValueError:
+        return f"an unknown peer ({identity[:_NAMED].hex()}{'…' if len(identity) > _NAMED else ''})"
+    return f"{_KINDS[kind]} {number} (incarnation {incarnation})"
+
+
+def _read(identity: bytes) -> tuple[bytes, int, int]:
+    if len(identity) != _TASK.size or identity[:1] not in _KINDS:
+        msg = "not an identity of ours"
+        raise ValueError(msg)
+    kind, number, incarnation = _TASK.unpack(identity)
+    return kind, number, incarnation

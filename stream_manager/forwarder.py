@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from heronpy.kernel.addresses import incarnation_of
+from heronpy.kernel.addresses import incarnation_of, peer_name
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import route
 from heronpy.kernel.plans import PhysicalPlan
@@ -122,4 +122,4 @@ class Forwarder:
 
     def _reject(self, identity: bytes, reason: str) -> None:
         self.rejected += 1
-        self._complaints.warning("dropped a frame from %s: %s", identity.hex(), reason)
+        self._complaints.warning("dropped a frame from %s: %s", peer_name(identity), reason)
