@@ -13,6 +13,7 @@ from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
 from heronpy.instances.shown import shown
+from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import ANCHORED
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
@@ -135,17 +136,14 @@ class BoltTask:
             parts.acks.flush()
 
     def _execute(self, delivery: Delivery) -> None:
-        prefix, payload = delivery
-        component, stream, kind = self._kinds[prefix.stream]
-        source, new = prefix.source, tuple.__new__
-        ids: Iterable[Anchored | None] = itertools.repeat(None)
-        if prefix.kind == ANCHORED:
-            ids, payload = decode_anchored(payload, prefix.tuples)
-        rows = self._parts.codec.decode(payload)
-        tuples: list[Tuple] = [
-            new(kind, (tup_id, component, stream, source, row))
-            for tup_id, row in zip(ids, rows, strict=False)
-        ]
+        prefix = delivery.prefix
+        try:
+            tuples = self._open(delivery)
+        except ProtocolError as error:
+            self._parts.inflow.on_unreadable(prefix, error)
+            return
+        component, stream, _ = self._kinds[prefix.stream]
+        source = prefix.source
         executed = self._parts.counters.executed
         done = 0
         while done < len(tuples):
@@ -161,6 +159,26 @@ class BoltTask:
                 self._parts.schedule.run_due()
                 if self._parts.link.stopping:
                     return
+
+    def _open(self, delivery: Delivery) -> list[Tuple]:
+        """The tuples of a frame; ProtocolError when they are not what its prefix says."""
+        prefix, payload = delivery
+        if prefix.stream >= len(self._kinds):
+            msg = f"no stream {prefix.stream} in the plan"
+            raise ProtocolError(msg)
+        component, stream, kind = self._kinds[prefix.stream]
+        source, new = prefix.source, tuple.__new__
+        ids: Iterable[Anchored | None] = itertools.repeat(None)
+        if prefix.kind == ANCHORED:
+            ids, payload = decode_anchored(payload, prefix.tuples)
+        rows = self._parts.codec.decode(payload)
+        if len(rows) != prefix.tuples:
+            msg = f"{len(rows)} tuples instead of {prefix.tuples}"
+            raise ProtocolError(msg)
+        return [
+            new(kind, (tup_id, component, stream, source, row))
+            for tup_id, row in zip(ids, rows, strict=False)
+        ]
 
     def _process_chunk(self, chunk: list[Tuple]) -> int:
         """Process as many as there is time for; how many that was."""

@@ -8,13 +8,15 @@ from typing import Any, Protocol
 
 import msgspec
 
-from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.errors import ProtocolError, TopologyError
 
 Row = tuple[Any, ...]
 
 #: what MessagePack gives back exactly as it got it
 _SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 _PICKLED = 1
+#: what bytes that are no batch raise: not MessagePack, not UTF-8, too deep
+_NO_BATCH = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Codec(Protocol):
@@ -30,7 +32,8 @@ class Codec(Protocol):
     def encode(self, rows: Sequence[Row]) -> bytes:
         """Rows that are frozen, or made of settled types only."""
 
-    def decode(self, payload: bytes) -> list[list[Any]]: ...
+    def decode(self, payload: bytes) -> list[list[Any]]:
+        """The rows; ProtocolError for bytes that are no batch. Errors of the user's own code stay as they are."""
 
 
 class PlainCodec:
@@ -55,7 +58,10 @@ class PlainCodec:
             )
 
     def decode(self, payload: bytes) -> list[list[Any]]:
-        return self._decode(payload)
+        try:
+            return self._decode(payload)
+        except _NO_BATCH as error:
+            raise _no_batch(payload, error) from error
 
     def _frozen(self, value: object) -> object:
         portable = _portable(value)
@@ -112,8 +118,16 @@ def _pickled(value: object) -> bytes:
 def _open(code: int, data: memoryview) -> object:
     if code != _PICKLED:
         msg = f"unknown extension type {code} in a batch"
-        raise ValueError(msg)
-    return pickle.loads(data)
+        raise ProtocolError(msg)
+    try:
+        return pickle.loads(data)
+    except (pickle.UnpicklingError, EOFError) as error:
+        msg = f"a value of {len(data)} bytes that is no pickle: {error}"
+        raise ProtocolError(msg) from error
+
+
+def _no_batch(payload: bytes, error: Exception) -> ProtocolError:
+    return ProtocolError(f"{len(payload)} bytes that are no batch: {error}")
 
 
 class Serializer(Protocol):
@@ -140,5 +154,8 @@ class SerializerCodec:
 
     def decode(self, payload: bytes) -> list[list[Any]]:
         deserialize = self._serializer.deserialize
-        rows = msgspec.msgpack.decode(payload, type=list[list[bytes]])
+        try:
+            rows = msgspec.msgpack.decode(payload, type=list[list[bytes]])
+        except _NO_BATCH as error:
+            raise _no_batch(payload, error) from error
         return [[deserialize(value) for value in row] for row in rows]

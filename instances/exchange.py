@@ -9,9 +9,10 @@ from heronpy.instances.acking.wire import Acks
 from heronpy.instances.counters import Counters
 from heronpy.instances.inflow import Inflow
 from heronpy.instances.outbox import Outbox
+from heronpy.kernel.addresses import task_name
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, Prefix, unseal
+from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, Prefix, claimed_sender, unseal
 from heronpy.kernel.sparing import Sparing
 
 log = logging.getLogger(__name__)
@@ -35,7 +36,9 @@ class Exchange:
             self._dispatch(prefix, payload)
         except ProtocolError as error:
             self._counters.rejected += 1
-            self._complaints.warning("dropped a frame: %s", error)
+            sender = claimed_sender(prefix_bytes)
+            name = task_name(*sender) if sender is not None else "our Stream Manager"
+            self._complaints.warning("dropped a frame from %s: %s", name, error)
 
     def _dispatch(self, prefix: Prefix, payload: bytes) -> None:
         if prefix.destination != self._task:
@@ -47,7 +50,8 @@ class Exchange:
             self._on_acks(payload)
         elif prefix.kind == CREDIT:
             if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
-                self._counters.rejected += 1
+                msg = "a grant for another incarnation, or of one that has been replaced"
+                raise ProtocolError(msg)
         else:
             self._inflow.on_probe(prefix)
 

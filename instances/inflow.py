@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from typing import NamedTuple
 
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
+from heronpy.kernel.addresses import task_name
 from heronpy.kernel.credit import HELLO, Grant, Receiving
+from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import CREDIT, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.sparing import Sparing
+
+log = logging.getLogger(__name__)
 
 
 class Delivery(NamedTuple):
@@ -47,6 +53,7 @@ class Inflow:
         #: channels with progress that their emitter does not know of
         self._untold: set[int] = set()
         self._window = settings.credit_initial
+        self._complaints = Sparing(log)
         self.inbox: deque[Delivery] = deque()
 
     def greet(self) -> None:
@@ -55,24 +62,28 @@ class Inflow:
             self._tell(source, HELLO)
 
     def on_data(self, prefix: Prefix, payload: bytes) -> None:
-        channel = self._channels.get(prefix.source)
-        if channel is None:
-            self._counters.rejected += 1
-            return
+        """Queue a frame; ProtocolError for one that was replayed, or is of nobody who feeds us."""
+        channel = self._channel(prefix)
         arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.tuples)
         if not arrival.accepted:
-            self._counters.rejected += 1
-            return
+            msg = f"it begins at {prefix.position}, and all up to {channel.received} has come"
+            raise ProtocolError(msg)
         self._counters.missing += arrival.missing
         self._counters.queued += prefix.tuples
         self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
         self.inbox.append(Delivery(prefix, payload))
 
     def on_probe(self, prefix: Prefix) -> None:
-        channel = self._channels.get(prefix.source)
-        if channel is not None:
-            self._counters.missing += channel.on_probe(prefix.incarnation, prefix.position)
-            self._grant(prefix.source, channel, idle=True)
+        channel = self._channel(prefix)
+        self._counters.missing += channel.on_probe(prefix.incarnation, prefix.position)
+        self._grant(prefix.source, channel, idle=True)
+
+    def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
+        """A frame in the inbox whose payload is not what it says: nobody gets it, and it holds no credit."""
+        self._counters.rejected += 1
+        sender = task_name(prefix.source, prefix.incarnation)
+        self._complaints.warning("dropped %d tuples from %s: %s", prefix.tuples, sender, error)
+        self.on_consumed(prefix.source, prefix.incarnation, prefix.tuples)
 
     def on_consumed(self, source: int, incarnation: int, count: int) -> None:
         """Some tuples of a frame are done with."""
@@ -92,6 +103,16 @@ class Inflow:
         """Nothing is left to do: let every emitter know."""
         for source in tuple(self._untold):
             self._grant(source, self._channels[source], idle=True)
+
+    def _channel(self, prefix: Prefix) -> Receiving:
+        channel = self._channels.get(prefix.source)
+        if channel is None:
+            msg = f"task {prefix.source} does not feed task {self._task}"
+            raise ProtocolError(msg)
+        if prefix.incarnation < channel.source:
+            msg = f"it has been replaced by incarnation {channel.source}"
+            raise ProtocolError(msg)
+        return channel
 
     def _grant(self, source: int, channel: Receiving, *, idle: bool) -> None:
         # Large tuples stop their emitter at the byte mark, long before it has used a window in tuples.

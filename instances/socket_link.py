@@ -21,8 +21,6 @@ class SocketLink:
         self._dealer = dealer
         self._unsent: deque[tuple[bytes, bytes]] = deque()
         self.handler: FrameHandler = lambda _prefix, _payload: None
-        #: messages that were not a frame at all
-        self.malformed = 0
         reactor.register(dealer, self._on_readable)
 
     @property
@@ -43,7 +41,6 @@ class SocketLink:
             parts = self._dealer.receive()
             if parts is None:
                 return
-            if len(parts) == 2:
-                self.handler(parts[0], parts[1])
-            else:
-                self.malformed += 1
+            # What has another number of parts is no frame: it is refused as a prefix of no bytes is.
+            prefix, payload = parts if len(parts) == 2 else (b"", b"")
+            self.handler(prefix, payload)

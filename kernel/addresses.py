@@ -46,6 +46,11 @@ def peer_name(identity: bytes) -> str:
     return f"{_KINDS[kind]} {number} (incarnation {incarnation})"
 
 
+def task_name(task: int, incarnation: int) -> str:
+    """A task in a log line, as peer_name() has it."""
+    return peer_name(task_identity(task, incarnation))
+
+
 def _read(identity: bytes) -> tuple[bytes, int, int]:
     if len(identity) != _TASK.size or identity[:1] not in _KINDS:
         msg = "not an identity of ours"

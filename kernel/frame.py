@@ -75,6 +75,14 @@ def unseal(prefix: bytes, payload: bytes) -> Prefix:
     return Prefix(*fields)
 
 
+def claimed_sender(prefix: bytes) -> tuple[int, int] | None:
+    """Task and incarnation that a damaged frame says it is from; None when it is too short to say."""
+    if len(prefix) != PREFIX_BYTES:
+        return None
+    fields = Prefix(*_ALL.unpack_from(prefix)[2:-1])
+    return fields.source, fields.incarnation
+
+
 def route(prefix: bytes) -> tuple[int, int]:
     """Destination and source task: all that a Stream Manager ever looks at."""
     if len(prefix) != PREFIX_BYTES:

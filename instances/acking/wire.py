@@ -40,18 +40,21 @@ def _pairs(edges: Edges) -> Sequence[tuple[int, int]]:
 
 
 def decode_anchored(payload: bytes, tuples: int) -> tuple[list[Anchored | None], bytes]:
-    """The ids of a batch's tuples, and the batch."""
+    """The ids of a batch's tuples, and the batch; ProtocolError for sizes that are not what is there."""
+    if len(payload) < _HEAD.size:
+        msg = f"anchored batch of {len(payload)} bytes"
+        raise ProtocolError(msg)
     form, size = _HEAD.unpack_from(payload)
     anchors = payload[_HEAD.size : _HEAD.size + size]
     batch = payload[_HEAD.size + size :]
-    if form == _ONE_EACH and size == 16 * tuples:
+    if form == _ONE_EACH and len(anchors) == size == 16 * tuples:
         numbers = array("Q", anchors)
         roots = numbers[::2]
         ids: list[Anchored | None] = list(map(Anchored, zip(roots, numbers[1::2], strict=True)))
         if 0 in roots:
             ids = [tup_id if tup_id and tup_id[0] else None for tup_id in ids]
         return ids, batch
-    if form == _MANY:
+    if form == _MANY and len(anchors) == size >= 2 * tuples:
         return _decode_many(anchors, tuples), batch
     msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
     raise ProtocolError(msg)
@@ -59,6 +62,9 @@ def decode_anchored(payload: bytes, tuples: int) -> tuple[list[Anchored | None],
 
 def _decode_many(anchors: bytes, tuples: int) -> list[Anchored | None]:
     counts = array("H", anchors[: 2 * tuples])
+    if len(anchors) != 2 * tuples + 16 * sum(counts):
+        msg = f"{len(anchors)} bytes of anchors for {sum(counts)} edges of {tuples} tuples"
+        raise ProtocolError(msg)
     numbers = array("Q", anchors[2 * tuples :])
     ids: list[Anchored | None] = []
     at = 0
@@ -81,6 +87,10 @@ class Acks(NamedTuple):
 
     @classmethod
     def decode(cls, payload: bytes) -> Acks:
+        """ProtocolError when there are not as many as the head says."""
+        if len(payload) < _ACK_HEAD.size:
+            msg = f"acks of {len(payload)} bytes"
+            raise ProtocolError(msg)
         acked, failed = _ACK_HEAD.unpack_from(payload)
         if len(payload) != _ACK_HEAD.size + 8 * (2 * acked + failed):
             msg = f"acks of {len(payload)} bytes for {acked} acked and {failed} failed"

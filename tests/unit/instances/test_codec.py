@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
+from heronpy.kernel.errors import ProtocolError
 
 
 class Colour(enum.Enum):
@@ -151,7 +152,7 @@ def test_functions_and_local_classes_travel() -> None:
 
 
 def test_an_unknown_extension_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown extension type 9 in a batch"):
+    with pytest.raises(ProtocolError, match="unknown extension type 9 in a batch"):
         PlainCodec().decode(msgspec.msgpack.encode([[msgspec.msgpack.Ext(9, b"")]]))
 
 

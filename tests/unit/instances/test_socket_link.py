@@ -46,17 +46,16 @@ def test_frames_that_the_socket_would_not_take_leave_later_and_in_order(ends: En
     assert arrived == [b"%d" % number for number in range(500)]
 
 
-def test_frames_come_in_and_what_is_none_is_counted(ends: Ends) -> None:
+def test_frames_come_in_and_what_is_none_comes_as_one_that_is_refused(ends: Ends) -> None:
     router = ends.listen()
     ends.link.send(b"hello", b"")
     while router.receive() is None:
         ends.link.pump(0.01)
-    for message in ([b"prefix", b"payload"], [b"alone"], [b"one", b"too", b"many"], [b"", b""]):
+    for message in ([b"prefix", b"payload"], [b"alone"], [b"one", b"too", b"many"], [b"last", b""]):
         router.send(b"me", *message)
-    while len(ends.received) < 2:
+    while len(ends.received) < 4:
         ends.link.pump(0.5)
-    assert ends.received == [(b"prefix", b"payload"), (b"", b"")]
-    assert ends.link.malformed == 2
+    assert ends.received == [(b"prefix", b"payload"), (b"", b""), (b"", b""), (b"last", b"")]
 
 
 def test_a_link_stops_with_its_reactor(ends: Ends) -> None:

@@ -1,0 +1,246 @@
+"""Every decoder against bytes that somebody made up: one error, and no size in them is believed."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import struct
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.plans import SINK, SOURCE, edge, plan_of
+
+from heronpy import Bolt
+from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
+from heronpy.instances.codec import PlainCodec, SerializerCodec
+from heronpy.instances.settings import FlowSettings
+from heronpy.instances.task import Task, build_task
+from heronpy.kernel.addresses import incarnation_of
+from heronpy.kernel.credit import Grant
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, KINDS, PREFIX_BYTES, Prefix, route, seal, unseal
+from heronpy.kernel.protocol import InstanceBeat, PlanNotice, unwrap, wrap
+
+MINE, THEIRS = 3, 8
+LYING_COUNTS = st.sampled_from([0, 1, 2, 1000, 2**31, 2**32 - 1])
+
+
+class NoSerializer:
+    """Never asked: what it would be given is none."""
+
+    def serialize(self, obj: object) -> bytes:
+        raise AssertionError(obj)
+
+    def deserialize(self, input_str: bytes) -> object:
+        return input_str
+
+
+BATCH = PlainCodec().encode([("a", 1), ("b", 2), ("c", None)])
+FRAME = seal(Prefix(DATA, 2, 1, 0, 3, 1, 1, 0, 0), BATCH)
+GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
+    "frame": (lambda data: unseal(data[:PREFIX_BYTES], data[PREFIX_BYTES:]), [b"".join(FRAME)]),
+    "route": (route, [FRAME[0]]),
+    "grant": (Grant.decode, [Grant(1, 2, 3).encode()]),
+    "acks": (Acks.decode, [Acks([1, 2], [3, 4], [5]).encode(), Acks([], [], []).encode()]),
+    "anchored": (
+        lambda data: decode_anchored(data, 3),
+        [
+            encode_anchored([(1, 2), None, (3, 4)], BATCH),
+            encode_anchored([{1: 2, 3: 4}, None, (5, 6)], BATCH),
+        ],
+    ),
+    "batch": (PlainCodec().decode, [BATCH]),
+    "serialized batch": (SerializerCodec(NoSerializer()).decode, [msgspec.msgpack.encode([[b"a"], [b"b"]])]),
+    "control": (unwrap, [wrap(InstanceBeat(task=1, state="running")), wrap(PlanNotice(epoch=1, plan=b"{}"))]),
+}
+
+
+@st.composite
+def mutations(draw: st.DrawFn, originals: list[bytes]) -> bytes:
+    """A good message with some bytes overwritten, cut off, doubled or put in."""
+    data = bytearray(draw(st.sampled_from(originals)))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(data)))
+        noise = draw(st.sampled_from([b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff"]) | st.binary(max_size=8))
+        end = at + draw(st.sampled_from([0, len(noise), len(data)]))
+        data[at:end] = noise
+    return bytes(data)
+
+
+def may_hold_a_pickle(data: bytes) -> bool:
+    """Those are the user's own values, made by the topology's own code; random ones may do anything."""
+    return any(byte in data for byte in (0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8))
+
+
+def judge(decode: Callable[[bytes], object], data: bytes) -> None:
+    """Decode within a megabyte; ProtocolError is the only way to fail."""
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(ProtocolError):
+            decode(data)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", GOOD)
+@given(data=st.data())
+@settings(max_examples=300)
+def test_noise_and_mutations_are_refused_with_one_error(kind: str, data: st.DataObject) -> None:
+    decode, originals = GOOD[kind]
+    noise = data.draw(st.binary(max_size=300) | mutations(originals))
+    assume(not may_hold_a_pickle(noise))
+    judge(decode, noise)
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_every_truncation_is_refused(kind: str) -> None:
+    decode, originals = GOOD[kind]
+    for original in originals:
+        decode(original)
+        for length in range(len(original)):
+            judge(decode, original[:length])
+
+
+@given(st.binary(max_size=40))
+def test_an_identity_is_one_of_ours_or_a_value_error(identity: bytes) -> None:
+    with contextlib.suppress(ValueError):
+        incarnation_of(identity)
+
+
+@given(LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
+def test_acks_that_lie_about_how_many_they_are(acked: int, failed: int, rest: bytes) -> None:
+    judge(Acks.decode, struct.pack("<II", acked, failed) + rest)
+
+
+@given(st.integers(0, 3), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
+def test_anchors_that_lie_about_how_many_they_are(form: int, size: int, tuples: int, rest: bytes) -> None:
+    judge(lambda data: decode_anchored(data, tuples), struct.pack("<BI", form, size) + rest)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\xdd\xff\xff\xff\xff",
+        b"\x91\xdd\xff\xff\xff\xff",
+        b"\x91\x91\xdf\xff\xff\xff\xff",
+        b"\x91\x91\xc6\xff\xff\xff\xff",
+        b"\x91\x91\xdb\xff\xff\xff\xff",
+        b"\x91\x91\xc9\xff\xff\xff\xff\x01",
+        b"\x91" * 100_000,
+    ],
+    ids=["rows", "values", "a dict", "bytes", "text", "an extension", "a nest"],
+)
+def test_a_batch_that_claims_four_billion_of_something(payload: bytes) -> None:
+    with pytest.raises(ProtocolError, match=f"{len(payload)} bytes that are no batch"):
+        PlainCodec().decode(payload)
+    judge(PlainCodec().decode, payload)
+
+
+class Deaf:
+    """A link on which nothing comes in; keeps the grants that go out."""
+
+    stopping = False
+
+    def __init__(self) -> None:
+        self.grants: list[Grant] = []
+
+    def send(self, prefix: bytes, payload: bytes) -> None:
+        if unseal(prefix, payload).kind == CREDIT:
+            self.grants.append(Grant.decode(payload))
+
+    def pump(self, timeout: float) -> None:
+        pass
+
+
+class Keeps(Bolt):
+    """Keeps what it is given."""
+
+    def initialize(self, config: Any, context: Any) -> None:
+        del config, context
+        self.kept: list[Any] = []
+
+    def process(self, tup: Any) -> None:
+        self.kept.append(list(tup.values))
+
+
+class Bench:
+    """One bolt task whose frames are made by hand."""
+
+    def __init__(self) -> None:
+        self.link = Deaf()
+        plan = plan_of(edge("shuffle"))
+        self.task: Task = build_task(plan, SINK, MINE, self.link, FlowSettings(), lambda _: Keeps)
+        self.task.initialize()
+        self.link.grants.clear()
+
+    def get(
+        self, payload: bytes, tuples: int, position: int = 0, *, kind: int = DATA, stream: int = 0
+    ) -> None:
+        prefix = Prefix(kind, SINK, SOURCE, stream, tuples, 1, THEIRS, 0, position)
+        self.task.on_frame(*seal(prefix, payload))
+        for _ in range(3):
+            self.task.loop.turn()
+
+
+@pytest.mark.parametrize(
+    ("payload", "tuples", "kind", "stream", "reason"),
+    [
+        (BATCH[:-1], 3, DATA, 0, f"{len(BATCH) - 1} bytes that are no batch: Input data was truncated"),
+        (BATCH, 2, DATA, 0, "3 tuples instead of 2"),
+        (BATCH, 4, DATA, 0, "3 tuples instead of 4"),
+        (BATCH, 3, DATA, 77, "no stream 77 in the plan"),
+        (b"", 3, ANCHORED, 0, "anchored batch of 0 bytes"),
+        (BATCH, 3, ANCHORED, 0, "anchors of form 147"),
+        (
+            msgspec.msgpack.encode([[msgspec.msgpack.Ext(1, b"\x80\x05junk"), 1]]),
+            1,
+            DATA,
+            0,
+            "that is no pickle",
+        ),
+    ],
+)
+def test_a_frame_that_is_not_what_it_says_is_dropped_and_holds_no_credit(
+    payload: bytes, tuples: int, kind: int, stream: int, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench()
+    with caplog.at_level(logging.WARNING):
+        bench.get(payload, tuples, kind=kind, stream=stream)
+    assert bench.task.parts.counters.rejected == 1
+    assert bench.task.parts.counters.queued == 0
+    assert bench.link.grants[-1].consumed == tuples
+    assert f"dropped {tuples} tuples from task {SOURCE} (incarnation {THEIRS}): " in caplog.text
+    assert reason in caplog.text
+    bench.get(BATCH, 3, position=tuples)
+    assert bench.task.component.kept == [["a", 1], ["b", 2], ["c", None]]  # type: ignore[union-attr]
+    assert bench.task.parts.counters.missing == 0
+
+
+@given(st.sampled_from(sorted(KINDS)), st.binary(max_size=60), st.integers(0, 2**32 - 1), st.integers(0, 3))
+def test_no_sealed_frame_ends_a_task(kind: int, payload: bytes, tuples: int, source: int) -> None:
+    assume(not may_hold_a_pickle(payload))
+    bench = Bench()
+    prefix = Prefix(kind, SINK, source, 0, tuples, 1, THEIRS, 0, 0)
+    bench.task.on_frame(*seal(prefix, payload))
+    for _ in range(3):
+        bench.task.loop.turn()
+
+
+def test_a_replayed_frame_and_one_of_a_predecessor_are_counted_with_their_sender(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = Bench()
+    bench.get(BATCH, 3)
+    with caplog.at_level(logging.WARNING):
+        bench.get(BATCH, 3)
+    assert f"dropped a frame from task {SOURCE} (incarnation {THEIRS}): it begins at 0" in caplog.text
+    bench.task.on_frame(*seal(Prefix(DATA, SINK, SOURCE, 0, 3, 1, THEIRS - 1, 0, 3), BATCH))
+    bench.task.on_frame(*seal(Prefix(ACK, SINK, SOURCE, 0, 0, 1, THEIRS, 0, 0), b""))
+    assert bench.task.parts.counters.rejected == 3
+    assert len(bench.task.component.kept) == 3  # type: ignore[union-attr]
