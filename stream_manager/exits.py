@@ -5,68 +5,77 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
-from heronpy.kernel.transport import Dealer, Delivery, Router
+from heronpy.kernel.link import LinkSender
+from heronpy.kernel.transport import Delivery
 
 #: frames beyond this wait for nobody: credit keeps queues far below it, so reaching it is a fault
 MAX_BACKLOG_BYTES = 256 << 20
+#: a peer that confirms nothing is asked after this long, then after twice as long, up to …
+SYNC_MIN, SYNC_MAX = 0.1, 1.0
 
 
-class Door(Protocol):
-    """Puts one frame on its way, or says why it cannot go now."""
+class ToInstance(Protocol):
+    """The socket that instances are connected to."""
 
-    def push(self, prefix: bytes, payload: bytes) -> Delivery: ...
-
-
-class InstanceDoor:
-    """A local instance, as one incarnation of it is connected."""
-
-    def __init__(self, router: Router, identity: bytes) -> None:
-        self._router = router
-        self._identity = identity
-
-    def push(self, prefix: bytes, payload: bytes) -> Delivery:
-        return self._router.send(self._identity, prefix, payload)
+    def send(self, identity: bytes, *parts: bytes) -> Delivery: ...
 
 
-class PeerDoor:
-    """Another container's Stream Manager."""
+class ToPeer(Protocol):
+    """The connection to another container's Stream Manager."""
 
-    def __init__(self, dealer: Dealer) -> None:
-        self.dealer = dealer
+    def send(self, parts: tuple[bytes, ...]) -> bool: ...
 
-    def push(self, prefix: bytes, payload: bytes) -> Delivery:
-        return Delivery.SENT if self.dealer.send((prefix, payload)) else Delivery.FULL
+    def receive(self) -> list[bytes] | None: ...
 
 
-class Exit:
-    """A door and the frames that wait in front of it, in order.
+class Exit(Protocol):
+    """Where frames leave; they go in order, and wait when they must."""
 
-    Frames that have not left go to whoever stands behind the door next: a successor gets what its
-    predecessor was never sent.
+    dropped: int
+
+    def send(self, prefix: bytes, payload: bytes) -> bool:
+        """False when the frame has to wait."""
+
+    def retry(self) -> bool:
+        """Send what waits; True when nothing waits any more."""
+
+    def __len__(self) -> int:
+        """Frames that wait."""
+
+
+class InstanceExit:
+    """A local instance, whichever incarnation of it is connected.
+
+    Frames that have not left go to whoever comes next: a successor gets what its predecessor was never sent.
     """
 
-    __slots__ = ("_frames", "bytes_held", "door", "dropped")
+    __slots__ = ("_frames", "_identity", "_router", "bytes_held", "dropped")
 
-    def __init__(self) -> None:
-        self.door: Door | None = None
+    def __init__(self, router: ToInstance) -> None:
+        self._router = router
+        self._identity: bytes | None = None
         self._frames: deque[tuple[bytes, bytes]] = deque()
         self.bytes_held = 0
         self.dropped = 0
 
+    def admit(self, identity: bytes) -> None:
+        """From now on everything goes to this incarnation."""
+        self._identity = identity
+
     def send(self, prefix: bytes, payload: bytes) -> bool:
-        """False when the frame has to wait."""
-        if not self._frames and self.door is not None and self.door.push(prefix, payload) is Delivery.SENT:
+        if not self._frames and self._push(prefix, payload):
             return True
-        self._hold(prefix, payload)
+        if self.bytes_held + len(payload) > MAX_BACKLOG_BYTES:
+            self.dropped += 1
+        else:
+            self._frames.append((prefix, payload))
+            self.bytes_held += len(payload)
         return False
 
     def retry(self) -> bool:
-        """Send what waits; True when nothing waits any more."""
-        if self.door is None:
-            return False
         while self._frames:
             prefix, payload = self._frames[0]
-            if self.door.push(prefix, payload) is not Delivery.SENT:
+            if not self._push(prefix, payload):
                 return False
             self._frames.popleft()
             self.bytes_held -= len(payload)
@@ -75,9 +84,79 @@ class Exit:
     def __len__(self) -> int:
         return len(self._frames)
 
-    def _hold(self, prefix: bytes, payload: bytes) -> None:
-        if self.bytes_held + len(payload) > MAX_BACKLOG_BYTES:
+    def _push(self, prefix: bytes, payload: bytes) -> bool:
+        if self._identity is None:
+            return False
+        return self._router.send(self._identity, prefix, payload) is Delivery.SENT
+
+
+class PeerExit:
+    """Another container's Stream Manager, over a link that heals."""
+
+    __slots__ = ("_ask_after", "_ask_at", "_incarnation", "_link", "_peer", "dropped")
+
+    def __init__(self) -> None:
+        self._peer: ToPeer | None = None
+        self._incarnation = 0
+        self._link = LinkSender()
+        self._ask_after = SYNC_MIN
+        self._ask_at = 0.0
+        self.dropped = 0
+
+    def connect(self, peer: ToPeer, incarnation: int) -> int:
+        """Send to this one from now on. How many frames were on their way to one that it has replaced."""
+        self._peer = peer
+        self._ask_after = SYNC_MIN
+        if incarnation == self._incarnation:
+            return 0
+        self._incarnation = incarnation
+        return self._link.succeed()
+
+    def send(self, prefix: bytes, payload: bytes) -> bool:
+        if self._link.bytes_held + len(payload) > MAX_BACKLOG_BYTES:
             self.dropped += 1
-            return
-        self._frames.append((prefix, payload))
-        self.bytes_held += len(payload)
+        else:
+            self._link.append(prefix, payload)
+        return self.retry()
+
+    def retry(self) -> bool:
+        while (frame := self._link.next()) is not None:
+            if self._peer is None or not self._peer.send(frame):
+                return False
+            self._link.left()
+        return True
+
+    def on_replies(self) -> None:
+        """Read what the peer has confirmed or misses."""
+        while self._peer is not None and (parts := self._peer.receive()) is not None:
+            if self._link.on_reply(parts[-1]):
+                self._ask_after = SYNC_MIN
+                self._ask_at = 0.0
+
+    def ask(self, now: float) -> bool:
+        """Ask a peer that has long confirmed nothing how far it is; False when it owes us nothing."""
+        if not self._link.unconfirmed:
+            self._ask_at = 0.0
+            return False
+        if self._ask_at == 0.0:
+            self._ask_at = now + self._ask_after
+        elif now >= self._ask_at and self._peer is not None:
+            self._peer.send((self._link.sync(),))
+            self._ask_after = min(2 * self._ask_after, SYNC_MAX)
+            self._ask_at = now + self._ask_after
+        return True
+
+    @property
+    def unconfirmed(self) -> int:
+        return self._link.unconfirmed
+
+    @property
+    def resent(self) -> int:
+        return self._link.resent
+
+    @property
+    def bytes_held(self) -> int:
+        return self._link.bytes_held
+
+    def __len__(self) -> int:
+        return self._link.unsent

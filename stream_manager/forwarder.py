@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
 
 from heronpy.kernel.addresses import incarnation_of, peer_name
 from heronpy.kernel.errors import ProtocolError
@@ -10,32 +12,47 @@ from heronpy.kernel.frame import route
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Router, Timer
-from heronpy.stream_manager.exits import Exit, InstanceDoor
+from heronpy.stream_manager.exits import Exit, InstanceExit, PeerExit, ToPeer
+from heronpy.stream_manager.inbound import Inbound
 
 log = logging.getLogger(__name__)
 
 #: frames moved per socket and turn, so that control is never kept waiting
 FRAMES_PER_TURN = 64
-#: how soon a full or missing exit is tried again
-RETRY = 0.002
+#: how soon a full or missing exit is tried again; twice as late each time that nothing moves, up to …
+RETRY_MIN, RETRY_MAX = 0.002, 0.05
+#: how often links are looked at that have frames on their way
+LOOK = 0.05
 
 
 class Forwarder:
     """Moves frames between the instances of a container and the other containers."""
 
-    def __init__(self, reactor: Reactor, instances: Router, peers: Router, container: int) -> None:
+    def __init__(
+        self,
+        reactor: Reactor,
+        instances: Router,
+        peers: Router,
+        container: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._reactor = reactor
         self._instances = instances
         self._peers = peers
         self._container = container
+        self._clock = clock
         #: by task id; tasks of one other container share an exit
         self._exits: dict[int, Exit] = {}
-        self._by_container: dict[int, Exit] = {}
+        self._local: dict[int, InstanceExit] = {}
+        self._by_container: dict[int, PeerExit] = {}
+        self._inbound = Inbound()
         #: newest incarnation of each task of ours: older ones have been replaced
         self._newest: dict[int, int] = {}
         self._complaints = Sparing(log)
         self._held: set[Exit] = set()
         self._retry: Timer | None = None
+        self._retry_after = RETRY_MIN
+        self._look: Timer | None = None
         self.frames = 0
         self.bytes = 0
         self.rejected = 0
@@ -46,24 +63,52 @@ class Forwarder:
         """Route by this plan from now on; queues of tasks that stay are kept."""
         for task in plan.tasks:
             if task.container == self._container:
-                self._exits.setdefault(task.id, Exit())
+                self._exits[task.id] = self._local.setdefault(task.id, InstanceExit(self._instances))
             else:
-                self._exits[task.id] = self.exit_to(task.container)
-
-    def exit_to(self, container: int) -> Exit:
-        return self._by_container.setdefault(container, Exit())
+                self._exits[task.id] = self._exit_to(task.container)
 
     def admit(self, task: int, incarnation: int, identity: bytes) -> None:
         """An instance has registered: its frames count, those of the ones before it do not."""
         self._newest[task] = incarnation
-        out = self._exits.get(task)
+        out = self._local.get(task)
         if out is not None:
-            out.door = InstanceDoor(self._instances, identity)
-            out.retry()
+            out.admit(identity)
+            self._try(out)
+
+    def connect(self, container: int, incarnation: int, peer: ToPeer) -> None:
+        """Another container's Stream Manager has registered; what its predecessors send does not count."""
+        self._inbound.fence(container, incarnation)
+        out = self._exit_to(container)
+        unconfirmed = out.connect(peer, incarnation)
+        if unconfirmed:
+            log.warning("container %d was replaced with %d frames on their way to it", container, unconfirmed)
+        self._try(out)
+
+    def on_replies(self, container: int) -> None:
+        """Read what another Stream Manager has confirmed."""
+        out = self._exit_to(container)
+        try:
+            out.on_replies()
+        except ProtocolError as error:
+            self._reject(f"container {container}", str(error))
+        self._try(out)
 
     @property
     def backlog(self) -> int:
         return sum(len(held) for held in self._held)
+
+    @property
+    def unconfirmed(self) -> int:
+        """Frames that other containers have been sent and not confirmed."""
+        return sum(out.unconfirmed for out in self._by_container.values())
+
+    @property
+    def resent(self) -> int:
+        return sum(out.resent for out in self._by_container.values())
+
+    @property
+    def repeated(self) -> int:
+        return self._inbound.repeated
 
     @property
     def dropped(self) -> int:
@@ -75,7 +120,7 @@ class Forwarder:
             if parts is None:
                 return
             if self._is_replaced(parts[0]):
-                self._reject(parts[0], "it has been replaced")
+                self._reject(peer_name(parts[0]), "it has been replaced")
             else:
                 self._forward(parts)
 
@@ -83,8 +128,17 @@ class Forwarder:
         for _ in range(FRAMES_PER_TURN):
             parts = self._peers.receive()
             if parts is None:
-                return
-            self._forward(parts)
+                break
+            identity, head, *frame = parts if len(parts) > 1 else (*parts, b"")
+            try:
+                accepted = self._inbound.accept(identity, head)
+            except ProtocolError as error:
+                self._reject(peer_name(identity), str(error))
+                continue
+            if accepted:
+                self._forward([identity, *frame])
+        for identity, reply in self._inbound.replies():
+            self._peers.send(identity, reply)  # one that gets lost is asked for again
 
     def _is_replaced(self, identity: bytes) -> bool:
         try:
@@ -98,28 +152,48 @@ class Forwarder:
             identity, prefix, payload = parts
             destination, _ = route(prefix)
         except (ValueError, ProtocolError) as error:
-            self._reject(parts[0], str(error))
+            self._reject(peer_name(parts[0]), str(error))
             return
         out = self._exits.get(destination)
         if out is None:
-            self._reject(identity, f"no task {destination} in the plan")
+            self._reject(peer_name(identity), f"no task {destination} in the plan")
             return
         self.frames += 1
         self.bytes += len(payload)
         if not out.send(prefix, payload):
             self._hold(out)
+        if self._look is None and isinstance(out, PeerExit):
+            self._look = self._reactor.call_later(LOOK, self._look_at_links)
+
+    def _exit_to(self, container: int) -> PeerExit:
+        return self._by_container.setdefault(container, PeerExit())
+
+    def _try(self, out: Exit) -> None:
+        if not out.retry():
+            self._hold(out)
 
     def _hold(self, out: Exit) -> None:
         self._held.add(out)
         if self._retry is None:
-            self._retry = self._reactor.call_later(RETRY, self._retry_held)
+            self._retry_after = RETRY_MIN
+            self._retry = self._reactor.call_later(RETRY_MIN, self._retry_held)
 
     def _retry_held(self) -> None:
         self._retry = None
+        before = self.backlog
         self._held = {out for out in self._held if not out.retry()}
         if self._held:
-            self._retry = self._reactor.call_later(RETRY, self._retry_held)
+            moved = self.backlog < before
+            self._retry_after = RETRY_MIN if moved else min(2 * self._retry_after, RETRY_MAX)
+            self._retry = self._reactor.call_later(self._retry_after, self._retry_held)
 
-    def _reject(self, identity: bytes, reason: str) -> None:
+    def _look_at_links(self) -> None:
+        """Ask peers that owe us a word; look again for as long as anything is on its way."""
+        now = self._clock()
+        # A list: all must be asked, not those up to the first that owes us something.
+        owing = [out.ask(now) for out in self._by_container.values()]
+        self._look = self._reactor.call_later(LOOK, self._look_at_links) if any(owing) else None
+
+    def _reject(self, peer: str, reason: str) -> None:
         self.rejected += 1
-        self._complaints.warning("dropped a frame from %s: %s", peer_name(identity), reason)
+        self._complaints.warning("dropped a frame from %s: %s", peer, reason)

@@ -96,7 +96,9 @@ class StreamManager:
         self._gatekeeper = transport.gatekeeper
         instances = transport.router_ipc(socket_path(sockets, DATA_SOCKET))
         self._forwarder = Forwarder(reactor, instances, self._peers_router, child.container)
-        self._peers = Peers(transport, state, self._tree, self._forwarder, child.container, child.incarnation)
+        self._peers = Peers(
+            reactor, transport, state, self._tree, self._forwarder, child.container, child.incarnation
+        )
         self._master = MasterLink(transport, state, self._tree, identity)
         self._follower = Follower(state, reactor, self._refresh)
         self._residents = Residents()
@@ -186,6 +188,8 @@ class StreamManager:
             "frames": forwarder.frames,
             "bytes": forwarder.bytes,
             "dropped": forwarder.dropped,
+            "resent": forwarder.resent,
+            "repeated": forwarder.repeated,
             "rejected": forwarder.rejected + self._gatekeeper.rejected,
         }
         samples = [Sample(name=name, value=value, kind="counter") for name, value in counters.items()]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 
 from heronpy.kernel.addresses import container_identity
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.registrations import read
-from heronpy.kernel.transport import Transport
+from heronpy.kernel.transport import Dealer, Reactor, Transport
 from heronpy.kernel.tree import Registration, Tree
-from heronpy.stream_manager.exits import PeerDoor
 from heronpy.stream_manager.forwarder import Forwarder
 
 log = logging.getLogger(__name__)
@@ -20,6 +20,7 @@ class Peers:
 
     def __init__(
         self,
+        reactor: Reactor,
         transport: Transport,
         state: StateManager,
         tree: Tree,
@@ -27,6 +28,7 @@ class Peers:
         container: int,
         incarnation: int,
     ) -> None:
+        self._reactor = reactor
         self._transport = transport
         self._state = state
         self._tree = tree
@@ -34,6 +36,7 @@ class Peers:
         self._container = container
         self._identity = container_identity(container, incarnation)
         self._known: dict[int, Registration] = {}
+        self._dealers: dict[int, Dealer] = {}
 
     def refresh(self, containers: list[int]) -> None:
         """Read all registrations again: renew the allow-list, connect to whoever is new."""
@@ -50,10 +53,11 @@ class Peers:
 
     def _connect(self, container: int, registration: Registration) -> None:
         log.info("container %d is at %s", container, registration.endpoint)
-        out = self._forwarder.exit_to(container)
-        if isinstance(out.door, PeerDoor):
-            out.door.dealer.close()
-        out.door = PeerDoor(
-            self._transport.dealer_tcp(registration.endpoint, self._identity, registration.public_key)
-        )
-        out.retry()
+        before = self._dealers.get(container)
+        if before is not None:
+            self._reactor.unregister(before)
+            before.close()
+        dealer = self._transport.dealer_tcp(registration.endpoint, self._identity, registration.public_key)
+        self._dealers[container] = dealer
+        self._reactor.register(dealer, functools.partial(self._forwarder.on_replies, container))
+        self._forwarder.connect(container, registration.incarnation, dealer)

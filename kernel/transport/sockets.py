@@ -12,6 +12,9 @@ import zmq
 from heronpy.kernel.errors import PeerLost, UserError
 from heronpy.kernel.transport.curve import Gatekeeper, KeyPair
 
+#: a connection that has had no answer from the other machine for this long is made anew, in milliseconds
+SILENT_PEER_MS = 5000
+
 #: frames that libzmq may hold per peer and direction; whatever is beyond waits in queues of our own
 HIGH_WATER_MARK = 64
 
@@ -76,6 +79,9 @@ class Transport:
         """Connect to a router_tcp(); the server proves its key as well."""
         socket = self._socket(zmq.DEALER)
         socket.setsockopt(zmq.IDENTITY, identity)
+        # Otherwise the kernel would try for a quarter of an hour, at ever longer intervals.
+        socket.setsockopt(zmq.TCP_MAXRT, SILENT_PEER_MS)
+        socket.setsockopt(zmq.CONNECT_TIMEOUT, SILENT_PEER_MS)
         socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
         socket.setsockopt(zmq.CURVE_PUBLICKEY, self.keys.public.encode())
         socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())

@@ -10,7 +10,7 @@ import pytest
 
 import heronpy
 from heronpy.cli.main import VERBS
-from heronpy.kernel import frame
+from heronpy.kernel import frame, link
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import KINDS
@@ -73,12 +73,15 @@ def test_the_frame_layout_is_the_documented_one() -> None:
     assert layout[-1][0] + layout[-1][1] == frame.PREFIX_BYTES
 
 
-def test_every_kind_of_frame_is_documented() -> None:
+def test_every_kind_of_frame_and_of_link_head_is_documented() -> None:
     kinds = {
-        int(cells[0]): cells[1] for cells in rows("protocol.md") if len(cells) == 4 and cells[1].isupper()
+        cells[1]: int(cells[0]) for cells in rows("protocol.md") if len(cells) == 4 and cells[1].isupper()
     }
-    assert set(kinds) == frame.KINDS
-    assert {number: getattr(frame, name) for number, name in kinds.items()} == {each: each for each in kinds}
+    of_links = {name: getattr(link, name) for name in ("FRAME", "SYNC", "RECEIVED", "MISSING")}
+    of_frames = {name: number for name, number in kinds.items() if name not in of_links}
+    assert {name: kinds[name] for name in of_links} == of_links
+    assert set(of_frames.values()) == frame.KINDS
+    assert {name: getattr(frame, name) for name in of_frames} == of_frames
 
 
 def test_every_control_message_and_both_versions_are_documented() -> None:

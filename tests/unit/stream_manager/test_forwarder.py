@@ -11,8 +11,8 @@ from support.plans import edge, plan_of
 
 from heronpy.kernel.addresses import container_identity, task_identity
 from heronpy.kernel.frame import DATA, Prefix, seal
+from heronpy.kernel.link import FRAME, RECEIVED
 from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
-from heronpy.stream_manager.exits import PeerDoor
 from heronpy.stream_manager.forwarder import FRAMES_PER_TURN, Forwarder
 
 
@@ -83,21 +83,64 @@ def test_a_frame_with_a_broken_checksum_is_none_of_our_business(container: Conta
     assert container.next(receiver) == [prefix, b"other payload"]
 
 
+def numbered(number: int) -> bytes:
+    return bytes([FRAME]) + number.to_bytes(8, "little")
+
+
 def test_a_frame_for_another_container_goes_to_its_stream_manager(
     container: Container, tmp_path: Path
 ) -> None:
     far = container.transport.router_ipc(str(tmp_path / "far"))
-    door = PeerDoor(container.transport.dealer_ipc(str(tmp_path / "far"), b"one"))
-    container.forwarder.exit_to(2).door = door
+    container.forwarder.connect(2, 1, container.transport.dealer_ipc(str(tmp_path / "far"), b"one"))
     container.connect(1, 1).send(sealed(2))
-    assert container.next(far) == [b"one", *sealed(2)]
+    assert container.next(far) == [b"one", numbered(0), *sealed(2)]
 
 
-def test_a_frame_from_another_container_reaches_the_instance(container: Container, tmp_path: Path) -> None:
+def test_a_frame_from_another_container_reaches_the_instance_and_is_confirmed(
+    container: Container, tmp_path: Path
+) -> None:
     receiver = container.connect(3, 1)
     peer = container.transport.dealer_ipc(str(tmp_path / "peers"), container_identity(2, 1))
-    peer.send(sealed(3, source=4))
+    peer.send((numbered(0), *sealed(3, source=4)))
     assert container.next(receiver) == list(sealed(3, source=4))
+    assert container.next(peer) == [bytes([RECEIVED]) + (1).to_bytes(8, "little")]
+
+
+def test_a_replaced_stream_manager_is_not_heard_on_the_connection_it_still_has(
+    container: Container, tmp_path: Path
+) -> None:
+    receiver = container.connect(3, 1)
+    old, new = (
+        container.transport.dealer_ipc(str(tmp_path / "peers"), container_identity(2, incarnation))
+        for incarnation in (1, 2)
+    )
+    old.send((numbered(0), *sealed(3, b"alive", source=4)))
+    assert container.next(receiver)[1] == b"alive"
+    container.forwarder.connect(2, 2, new)
+    old.send((numbered(1), *sealed(3, b"zombie", source=4)))
+    container.until(lambda: container.forwarder.rejected == 1)
+    new.send((numbered(0), *sealed(3, b"successor", source=4)))
+    assert container.next(receiver)[1] == b"successor"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [b""],
+        [b"garbage"],
+        [b"\x09" + bytes(8), *sealed(3)],
+        [numbered(0)],
+        [numbered(0), b"short"],
+        [numbered(0), *sealed(3), b"more"],
+    ],
+    ids=["empty", "garbage", "kind", "no frame", "short frame", "long frame"],
+)
+def test_what_is_no_frame_of_a_peer_is_dropped_and_counted(
+    container: Container, tmp_path: Path, parts: list[bytes]
+) -> None:
+    peer = container.transport.dealer_ipc(str(tmp_path / "peers"), container_identity(2, 1))
+    peer.send(parts)
+    container.until(lambda: container.forwarder.rejected == 1)
 
 
 def test_frames_for_an_instance_that_is_not_there_yet_wait_in_order(container: Container) -> None:

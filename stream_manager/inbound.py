@@ -1,0 +1,62 @@
+"""The other containers' links towards us: who may still speak, and how far each has come."""
+
+from __future__ import annotations
+
+from heronpy.kernel.addresses import incarnation_of
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.link import FRAME, SYNC, LinkReceiver, decode_head
+
+
+class Inbound:
+    """One link for the newest incarnation of each other Stream Manager; its predecessors are not heard."""
+
+    def __init__(self) -> None:
+        self._links: dict[bytes, LinkReceiver] = {}
+        self._newest: dict[int, tuple[int, bytes]] = {}
+        self._heard: set[bytes] = set()
+
+    def fence(self, container: int, incarnation: int) -> None:
+        """This incarnation has registered: whoever came before it has been replaced."""
+        known, identity = self._newest.get(container, (0, b""))
+        if incarnation > known:
+            self._links.pop(identity, None)
+            self._newest[container] = incarnation, b""
+
+    def accept(self, identity: bytes, head: bytes) -> bool:
+        """Whether the frame behind this head is to be forwarded; ProtocolError when it must not have come."""
+        link = self._links.get(identity)
+        if link is None:
+            link = self._begin(identity)
+        kind, number = decode_head(head)
+        self._heard.add(identity)
+        if kind == FRAME:
+            return link.on_frame(number)
+        if kind != SYNC:
+            msg = f"link head of kind {kind}"
+            raise ProtocolError(msg)
+        link.on_sync(number)
+        return False
+
+    def replies(self) -> list[tuple[bytes, bytes]]:
+        """What those who have spoken since the last call should know: (identity, reply)."""
+        heard, self._heard = self._heard, set()
+        found = [(identity, self._links[identity].reply()) for identity in heard if identity in self._links]
+        return [(identity, reply) for identity, reply in found if reply is not None]
+
+    @property
+    def repeated(self) -> int:
+        return sum(link.repeated for link in self._links.values())
+
+    def _begin(self, identity: bytes) -> LinkReceiver:
+        try:
+            container, incarnation = incarnation_of(identity)
+        except ValueError as error:
+            raise ProtocolError(str(error)) from error
+        known, before = self._newest.get(container, (0, b""))
+        if incarnation < known:
+            msg = "it has been replaced"
+            raise ProtocolError(msg)
+        self._links.pop(before, None)
+        self._newest[container] = incarnation, identity
+        self._links[identity] = LinkReceiver()
+        return self._links[identity]
