@@ -51,6 +51,8 @@ def headline(status: TopologyStatus, now: float) -> str:
 def notes(status: TopologyStatus, now: float) -> list[str]:
     """One line for everything that is not as it should be; empty when all is well."""
     lines = [status.reason] if status.reason else []
+    if status.rejected:
+        lines.append(f"the topology master rejected {status.rejected} messages or connections")
     for container in status.containers:
         lines += _container_notes(container, now, told=status.reason)
     for instance in status.instances:
@@ -173,4 +175,6 @@ def _instance_notes(instance: InstanceStatus, *, told: str) -> list[str]:
         lines.append(f"{instance.label} in {instance.busy}")
     if instance.waiting >= NOTABLE_WAITING:
         lines.append(f"{instance.label} waits for slower readers {instance.waiting:.0%} of the time")
+    if instance.rejected:
+        lines.append(f"{instance.label} rejected {instance.rejected} frames")
     return lines

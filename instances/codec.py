@@ -33,7 +33,7 @@ class Codec(Protocol):
         """Rows that are frozen, or made of settled types only."""
 
     def decode(self, payload: bytes) -> list[list[Any]]:
-        """The rows; ProtocolError for bytes that are no batch. Errors of the user's own code stay as they are."""
+        """The rows; ProtocolError for bytes that are no batch. What the user's code raises stays as it is."""
 
 
 class PlainCodec:

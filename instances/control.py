@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
-from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.errors import MessageTooLarge, ProtocolError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import InstanceBeat, LiveNotice, MetricsReport, PlanNotice, Sample, unwrap, wrap
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Dealer, Reactor, Transport
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,8 @@ BEAT = 1.0
 LONG_CALL = 5.0
 #: the control thread must get its turn while user code computes
 SWITCH_INTERVAL = 0.001
+#: characters of an error that others are told; the whole of it is in our log
+SHOWN = 20_000
 #: exit status when our executor is gone
 ORPHANED = 75
 #: … and when the control thread has failed
@@ -55,6 +58,7 @@ class Control:
         self._thread = threading.Thread(target=self._run, name="control", daemon=True)
         self._beat = InstanceBeat(task=task, incarnation=incarnation, pid=os.getpid(), state="starting")
         self._errors = 0
+        self._complaints = Sparing(log)
         self._planned = threading.Event()
         #: gives the numbers for the Metrics Manager once the task exists
         self.samples: Callable[[], list[Sample]] = list
@@ -83,7 +87,8 @@ class Control:
         """Tell the Stream Manager now. Called from the task's thread."""
 
         def update() -> None:
-            self._beat.state, self._beat.error, self._beat.traceback = state, error, traceback
+            self._beat.state = state
+            self._beat.error, self._beat.traceback = error[:SHOWN], traceback[-SHOWN:]
             self._send_beat()
             if state == "failed":
                 self._errors += 1
@@ -137,7 +142,10 @@ class Control:
             report = MetricsReport(
                 task=self._task, incarnation=self._incarnation, pid=os.getpid(), samples=samples
             )
-            self._metrics_manager.send([wrap(report)])
+            try:
+                self._metrics_manager.send([wrap(report)])
+            except MessageTooLarge as error:
+                self._complaints.warning("metrics not sent: %s", error)
 
     def _on_stream_manager(self) -> None:
         for message in drain(self._stream_manager):

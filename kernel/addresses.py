@@ -16,6 +16,10 @@ DATA_SOCKET: Final = "data"
 CONTROL_SOCKET: Final = "control"
 METRICS_SOCKET: Final = "metrics"
 
+#: how processes that are no task call themselves in their metrics
+STREAM_MANAGER: Final = "stream-manager"
+METRICS_MANAGER: Final = "metrics-manager"
+
 
 def socket_path(folder: Path, name: str) -> str:
     return str(folder / name)

@@ -73,6 +73,10 @@ class ProtocolError(HeronError):
     """Bytes that do not follow the protocol: drop them, count them, name the peer."""
 
 
+class MessageTooLarge(HeronError):
+    """A message above the size limit. It was not sent, and trying again will not help."""
+
+
 class TupleTooLarge(UserError):
     """One tuple is larger than a frame may be."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+from heronpy.kernel.addresses import peer_name
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.protocol import Body, unwrap
 from heronpy.kernel.sparing import Sparing
@@ -20,6 +21,8 @@ class Mailbox:
     def __init__(self, router: Router, log: logging.Logger) -> None:
         self._router = router
         self._complaints = Sparing(log)
+        #: messages that were none
+        self.rejected = 0
 
     def messages(self) -> Iterator[tuple[bytes, Body]]:
         """What is waiting, up to a turn's worth: (identity of the sender, message)."""
@@ -28,8 +31,16 @@ class Mailbox:
             if parts is None:
                 return
             try:
-                message = unwrap(parts[-1])
+                message = _opened(parts)
             except ProtocolError as error:
-                self._complaints.warning("dropped a control message from %s: %s", parts[0].hex(), error)
+                self.rejected += 1
+                self._complaints.warning("dropped a control message from %s: %s", peer_name(parts[0]), error)
             else:
                 yield parts[0], message
+
+
+def _opened(parts: list[bytes]) -> Body:
+    if len(parts) != 2:
+        msg = f"{len(parts) - 1} parts instead of one"
+        raise ProtocolError(msg)
+    return unwrap(parts[1])

@@ -43,6 +43,8 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     latency_ms: float = 0.0
     #: tuples received and not yet processed
     queue: int = 0
+    #: frames that it refused
+    rejected: int = 0
     #: share of the last report spent waiting for credit, 0 to 1
     waiting: float = 0.0
     cpu_seconds: float = 0.0
@@ -68,6 +70,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     #: frames waiting for their destination
     backlog: int = 0
     dropped: int = 0
+    #: frames, control messages and connections that its managers refused
     rejected: int = 0
 
 
@@ -86,6 +89,8 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     packing: str = ""
     scheduler: str = ""
     reliability: str = ""
+    #: control messages and connections that the Topology Master refused
+    rejected: int = 0
     containers: tuple[ContainerStatus, ...] = ()
     instances: tuple[InstanceStatus, ...] = ()
 

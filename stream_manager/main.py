@@ -12,6 +12,7 @@ from heronpy.kernel.addresses import (
     CONTROL_SOCKET,
     DATA_SOCKET,
     METRICS_SOCKET,
+    STREAM_MANAGER,
     container_identity,
     socket_path,
 )
@@ -45,7 +46,6 @@ log = logging.getLogger(__name__)
 
 #: how often the Topology Master hears from us
 BEAT = 1.0
-SOURCE = "stream-manager"
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
@@ -108,7 +108,7 @@ class StreamManager:
         self._mailbox = Mailbox(self._control, log)
 
     def startup(self) -> None:
-        self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
+        self._gatekeeper.serve(self._reactor)
         self._reactor.register(self._control, self._on_control, urgent=True)
         self._reactor.call_every(BEAT, self._report)
         self._reactor.call_every(self._config["metrics.interval"], self._send_metrics)
@@ -190,11 +190,11 @@ class StreamManager:
             "dropped": forwarder.dropped,
             "resent": forwarder.resent,
             "repeated": forwarder.repeated,
-            "rejected": forwarder.rejected + self._gatekeeper.rejected,
+            "rejected": forwarder.rejected + self._gatekeeper.rejected + self._mailbox.rejected,
         }
         samples = [Sample(name=name, value=value, kind="counter") for name, value in counters.items()]
         samples.append(Sample(name="backlog", value=forwarder.backlog, kind="gauge"))
         report = MetricsReport(
-            source=SOURCE, incarnation=self._child.incarnation, pid=os.getpid(), samples=samples
+            source=STREAM_MANAGER, incarnation=self._child.incarnation, pid=os.getpid(), samples=samples
         )
         self._metrics.send([wrap(report)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from heronpy.container.metrics_manager.labels import labelled
-from heronpy.kernel.addresses import METRICS_SOCKET, container_identity, socket_path
+from heronpy.kernel.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.mailbox import Mailbox
@@ -21,7 +21,7 @@ from heronpy.kernel.plugin.metric_sink import MetricSink
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.protocol import ContainerMetrics, MetricsReport
+from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
 from heronpy.kernel.registrations import Follower
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import Registration, Tree
@@ -40,7 +40,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     reactor = Reactor()
     reactor.stop_on_signals()
     reactor.stop_on_close(child.lifeline)
-    with Transport() as transport:
+    with Transport(max_bytes=config["transport.frame_bytes"]) as transport:
         manager = MetricsManager(launch, child, state, reactor, transport)
         manager.startup(config["metrics.interval"])
         for name in config["metrics.sinks"]:
@@ -121,8 +121,14 @@ class MetricsManager:
             if isinstance(message, MetricsReport):
                 self._reports[message.task or message.source] = message
 
+    def _own_report(self) -> MetricsReport:
+        rejected = Sample(name="rejected", value=self._mailbox.rejected, kind="counter")
+        return MetricsReport(
+            source=METRICS_MANAGER, incarnation=self._child.incarnation, pid=os.getpid(), samples=[rejected]
+        )
+
     def _pass_on(self) -> None:
-        reports = list(self._reports.values())
+        reports = [*self._reports.values(), self._own_report()]
         self._master.send(ContainerMetrics(container=self._child.container, reports=reports))
         if not self._sinks:
             return

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from heronpy.kernel.addresses import METRICS_MANAGER, STREAM_MANAGER
 from heronpy.kernel.master.meter import Meter
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
@@ -39,7 +40,8 @@ class Board:
         #: times that an instance has said that it failed
         self._errors: dict[int, int] = {}
         self._meters: dict[int, Meter] = {}
-        self._forwarders: dict[int, Meter] = {}
+        #: of the processes that are no task, by container and name
+        self._managers: dict[tuple[int, str], Meter] = {}
         #: by name, as the executors publish them
         self.children: dict[str, ChildView] = {}
 
@@ -73,7 +75,8 @@ class Board:
             if report.task:
                 self._meters.setdefault(report.task, Meter()).on_report(report, at)
             else:
-                self._forwarders.setdefault(metrics.container, Meter()).on_report(report, at)
+                key = metrics.container, report.source
+                self._managers.setdefault(key, Meter()).on_report(report, at)
 
     def status(self, now: float, live: str) -> TopologyStatus:
         containers = tuple(self._container(container, now) for container in self._plan.containers())
@@ -96,7 +99,8 @@ class Board:
 
     def _container(self, container: int, now: float) -> ContainerStatus:
         heard = self._heard.get(container, 0.0)
-        meter = self._forwarders.get(container, Meter())
+        meter = self._managers.get((container, STREAM_MANAGER), Meter())
+        collector = self._managers.get((container, METRICS_MANAGER), Meter())
         return ContainerStatus(
             id=container,
             state="running" if heard and now - heard < SILENCE else "missing",
@@ -106,7 +110,7 @@ class Board:
             bytes=int(meter.total("bytes")),
             backlog=int(meter.total("backlog")),
             dropped=int(meter.total("dropped")),
-            rejected=int(meter.total("rejected")),
+            rejected=int(meter.total("rejected") + collector.total("rejected")),
         )
 
     def _instance(self, task: Task, missing: Mapping[int, float]) -> InstanceStatus:
@@ -139,6 +143,7 @@ class Board:
             execute_rate=meter.rate("executed"),
             latency_ms=1000 * meter.ratio("busy_seconds", "calls"),
             queue=int(meter.total("queued")),
+            rejected=int(meter.total("rejected")),
             waiting=min(1.0, meter.rate("waiting_seconds")),
             cpu_seconds=meter.total("cpu_seconds"),
             memory_bytes=int(meter.total("memory_bytes")),

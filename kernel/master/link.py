@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
+from heronpy.kernel.errors import MessageTooLarge
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import Body, wrap
 from heronpy.kernel.registrations import read
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Dealer, Transport
 from heronpy.kernel.tree import Registration, Tree
+
+log = logging.getLogger(__name__)
 
 
 class MasterLink:
@@ -21,6 +26,7 @@ class MasterLink:
         self._identity = identity
         self._known: Registration | None = None
         self.dealer: Dealer | None = None
+        self._complaints = Sparing(log)
 
     def refresh(self, on_connected: Callable[[], None]) -> None:
         """Look whether the master is another one by now."""
@@ -37,5 +43,9 @@ class MasterLink:
 
     def send(self, body: Body) -> None:
         """A message that a full or missing connection loses: whatever is sent here is sent again soon."""
-        if self.dealer is not None:
+        if self.dealer is None:
+            return
+        try:
             self.dealer.send([wrap(body)])
+        except MessageTooLarge as error:
+            self._complaints.warning("%s not sent: %s", type(body).__name__, error)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, NodeMissing
+from heronpy.kernel.errors import MessageTooLarge, NodeExists, NodeMissing
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.board import Board
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
@@ -39,7 +39,10 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     reactor.stop_on_signals()
     reactor.stop_on_close(child.lifeline)
     transport = Transport(
-        host=config["transport.host"], port=config["transport.port"], handshake=config["transport.handshake"]
+        host=config["transport.host"],
+        port=config["transport.port"],
+        max_bytes=config["transport.frame_bytes"],
+        handshake=config["transport.handshake"],
     )
     with transport:
         master = TopologyMaster(Tree(launch.topology), child.incarnation, state, reactor, transport)
@@ -69,7 +72,7 @@ class TopologyMaster:
         self._mailbox = Mailbox(self._router, log)
 
     def startup(self) -> None:
-        self._reactor.register(self._gatekeeper, self._gatekeeper.on_readable, urgent=True)
+        self._gatekeeper.serve(self._reactor)
         self._reactor.register(self._router, self._on_messages)
         for container in self._plan.containers():
             self._follower.follow(
@@ -149,8 +152,15 @@ class TopologyMaster:
             elif isinstance(message, ContainerMetrics):
                 self._board.on_metrics(message, time.time())
             elif isinstance(message, StatusRequest):
-                self._router.send(identity, wrap(StatusReply(status=self._status().to_json())))
+                self._answer(identity)
+
+    def _answer(self, identity: bytes) -> None:
+        try:
+            self._router.send(identity, wrap(StatusReply(status=self._status().to_json())))
+        except MessageTooLarge as error:
+            log.error("the status cannot be sent: %s", error)
 
     def _status(self) -> TopologyStatus:
         live = read(self._state, self._tree.live, Live)
-        return self._board.status(time.time(), live.state if live is not None else RUNNING)
+        status = self._board.status(time.time(), live.state if live is not None else RUNNING)
+        return msgspec.structs.replace(status, rejected=self._gatekeeper.rejected + self._mailbox.rejected)

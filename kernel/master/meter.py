@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -41,6 +42,8 @@ class Meter:
         values: dict[str, float] = {}
         custom: dict[str, float] = {}
         for sample in report.samples:
+            if not math.isfinite(sample.value):
+                continue  # JSON has no word for it
             if sample.name == "custom":
                 custom[sample.labels["metric"]] = sample.value
             else:

@@ -11,6 +11,8 @@ import zmq
 from zmq.utils import z85
 
 from heronpy.kernel.sparing import Sparing
+from heronpy.kernel.transport.handshakes import Handshakes
+from heronpy.kernel.transport.reactor import Reactor
 
 log = logging.getLogger(__name__)
 
@@ -39,15 +41,30 @@ class Gatekeeper:
     """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
+        self._context = context
         self.socket = context.socket(zmq.ROUTER)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.bind("inproc://zeromq.zap.01")
         self._allowed: set[bytes] = set()
         #: (public key, ZAP request) of those who wait for their key
         self._parked: deque[tuple[bytes, list[bytes]]] = deque(maxlen=PARKED_MAX)
-        #: connections whose key was unknown
-        self.rejected = 0
+        self._watched: list[Handshakes] = []
         self._complaints = Sparing(log)
+
+    def watch(self, listening: zmq.Socket[bytes]) -> None:
+        """Count those who fail at this socket."""
+        self._watched.append(Handshakes(self._context, listening))
+
+    def serve(self, reactor: Reactor) -> None:
+        """Answer, and count, whenever there is somebody."""
+        reactor.register(self, self.on_readable, urgent=True)
+        for handshakes in self._watched:
+            reactor.register(handshakes, handshakes.on_readable)
+
+    @property
+    def rejected(self) -> int:
+        """Connections that did not prove a key that is on the list, in the time they had."""
+        return sum(handshakes.failed for handshakes in self._watched)
 
     def allow(self, public_keys: Iterable[str]) -> None:
         """Replace the allow-list."""
@@ -64,7 +81,7 @@ class Gatekeeper:
             request = self.socket.recv_multipart()
             # identity, "", version, id, domain, address, identity, mechanism, key
             if len(request) < 9 or request[7] != b"CURVE":
-                continue
+                continue  # unanswered, so never let in
             key = request[8]
             if key in self._allowed:
                 self._admit(request)
@@ -75,7 +92,6 @@ class Gatekeeper:
         self.socket.close(linger=0)
 
     def _park(self, key: bytes, request: list[bytes]) -> None:
-        self.rejected += 1
         peer = request[5].decode(errors="replace")
         self._complaints.warning("unknown key from %s: waiting for its registration", peer)
         self._parked.append((key, request))

@@ -9,7 +9,7 @@ from typing import Self
 
 import zmq
 
-from heronpy.kernel.errors import PeerLost, UserError
+from heronpy.kernel.errors import MessageTooLarge, PeerLost, UserError
 from heronpy.kernel.transport.curve import Gatekeeper, KeyPair
 
 #: a connection that has had no answer from the other machine for this long is made anew, in milliseconds
@@ -17,6 +17,12 @@ SILENT_PEER_MS = 5000
 
 #: frames that libzmq may hold per peer and direction; whatever is beyond waits in queues of our own
 HIGH_WATER_MARK = 64
+
+
+SMALLEST_LIMIT = 1 << 20
+
+#: what CURVE puts around each part: command name, nonce, authentication code, flags
+CURVE_BYTES = 33
 
 
 class Delivery(enum.Enum):
@@ -39,7 +45,8 @@ class Transport:
         self._port = port
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
         self._host = host
-        self._max_bytes = max_bytes
+        #: no part of a message may be larger; plans and acks need some room however small frames are
+        self._max_bytes = max(max_bytes, SMALLEST_LIMIT)
         self._handshake_ms = int(handshake * 1000)
         self.keys = KeyPair.make()
         self._gatekeeper: Gatekeeper | None = None
@@ -57,27 +64,27 @@ class Transport:
         """Listen on a unix socket; its folder must be ours alone."""
         socket = self._socket(zmq.ROUTER)
         _bind(socket, f"ipc://{path}")
-        return Router(socket, f"ipc://{path}")
+        return Router(socket, f"ipc://{path}", self._max_bytes)
 
     def router_tcp(self) -> Router:
         """Listen on TCP for peers whose key is on the allow-list."""
-        assert self.gatekeeper is not None
-        socket = self._socket(zmq.ROUTER)
+        socket = self._socket(zmq.ROUTER, around=CURVE_BYTES)
+        self.gatekeeper.watch(socket)
         socket.setsockopt(zmq.CURVE_SERVER, 1)
         socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
         socket.setsockopt_string(zmq.ZAP_DOMAIN, "heronpy")
         _bind(socket, f"tcp://{self._host}:{self._port or '*'}")
-        return Router(socket, socket.getsockopt_string(zmq.LAST_ENDPOINT))
+        return Router(socket, socket.getsockopt_string(zmq.LAST_ENDPOINT), self._max_bytes)
 
     def dealer_ipc(self, path: str, identity: bytes) -> Dealer:
         socket = self._socket(zmq.DEALER)
         socket.setsockopt(zmq.IDENTITY, identity)
         socket.connect(f"ipc://{path}")
-        return Dealer(socket)
+        return Dealer(socket, self._max_bytes)
 
     def dealer_tcp(self, endpoint: str, identity: bytes, server_key: str) -> Dealer:
         """Connect to a router_tcp(); the server proves its key as well."""
-        socket = self._socket(zmq.DEALER)
+        socket = self._socket(zmq.DEALER, around=CURVE_BYTES)
         socket.setsockopt(zmq.IDENTITY, identity)
         # Otherwise the kernel would try for a quarter of an hour, at ever longer intervals.
         socket.setsockopt(zmq.TCP_MAXRT, SILENT_PEER_MS)
@@ -86,7 +93,7 @@ class Transport:
         socket.setsockopt(zmq.CURVE_PUBLICKEY, self.keys.public.encode())
         socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
         socket.connect(endpoint)
-        return Dealer(socket)
+        return Dealer(socket, self._max_bytes)
 
     def close(self) -> None:
         """Close everything at once; nothing lingers, so nothing can hang the exit."""
@@ -100,12 +107,12 @@ class Transport:
     ) -> None:
         self.close()
 
-    def _socket(self, kind: int) -> zmq.Socket[bytes]:
+    def _socket(self, kind: int, around: int = 0) -> zmq.Socket[bytes]:
         socket = self._context.socket(kind)
         socket.setsockopt(zmq.LINGER, 0)
         socket.setsockopt(zmq.SNDHWM, HIGH_WATER_MARK)
         socket.setsockopt(zmq.RCVHWM, HIGH_WATER_MARK)
-        socket.setsockopt(zmq.MAXMSGSIZE, self._max_bytes)
+        socket.setsockopt(zmq.MAXMSGSIZE, self._max_bytes + around)
         socket.setsockopt(zmq.HANDSHAKE_IVL, self._handshake_ms)
         socket.setsockopt(zmq.RECONNECT_IVL, 20)
         socket.setsockopt(zmq.RECONNECT_IVL_MAX, 500)
@@ -119,9 +126,10 @@ class Transport:
 class Router:
     """The listening side: many peers, each with an identity."""
 
-    def __init__(self, socket: zmq.Socket[bytes], endpoint: str) -> None:
+    def __init__(self, socket: zmq.Socket[bytes], endpoint: str, max_bytes: int) -> None:
         self.socket = socket
         self.endpoint = endpoint
+        self._max_bytes = max_bytes
 
     def receive(self) -> list[bytes] | None:
         """[identity, part, …], or None when nothing is waiting."""
@@ -131,6 +139,8 @@ class Router:
             return None
 
     def send(self, identity: bytes, *parts: bytes) -> Delivery:
+        """Put a message on its way; MessageTooLarge for one that the other side would not take."""
+        _refuse_large(parts, self._max_bytes)
         try:
             self.socket.send_multipart((identity, *parts), zmq.NOBLOCK)
         except zmq.Again:
@@ -148,8 +158,9 @@ class Router:
 class Dealer:
     """The connecting side: one peer, reconnected to by itself."""
 
-    def __init__(self, socket: zmq.Socket[bytes]) -> None:
+    def __init__(self, socket: zmq.Socket[bytes], max_bytes: int) -> None:
         self.socket = socket
+        self._max_bytes = max_bytes
 
     def receive(self) -> list[bytes] | None:
         """[part, …], or None when nothing is waiting."""
@@ -159,7 +170,11 @@ class Dealer:
             return None
 
     def send(self, parts: Sequence[bytes]) -> bool:
-        """False when the peer does not keep up: hold the message and try again."""
+        """False when the peer does not keep up: hold the message and try again.
+
+        MessageTooLarge for one that the other side would not take.
+        """
+        _refuse_large(parts, self._max_bytes)
         try:
             self.socket.send_multipart(parts, zmq.NOBLOCK)
         except zmq.Again:
@@ -169,6 +184,14 @@ class Dealer:
     def close(self, linger: float = 0.0) -> None:
         """Forget what was not sent, or go on sending it for `linger` seconds."""
         self.socket.close(linger=int(linger * 1000))
+
+
+def _refuse_large(parts: Sequence[bytes], limit: int) -> None:
+    # The receiving libzmq would drop the connection, and with it whatever else was on its way.
+    largest = max(map(len, parts))
+    if largest > limit:
+        msg = f"a message part of {largest} bytes is above the limit of {limit} bytes"
+        raise MessageTooLarge(msg)
 
 
 def _bind(socket: zmq.Socket[bytes], address: str) -> None:

@@ -94,6 +94,16 @@ def test_all_that_is_wrong_has_a_line() -> None:
     ]
 
 
+def test_those_who_refused_something_say_so() -> None:
+    quarrelsome = TopologyStatus(
+        name="w", state="RUNNING", rejected=2, instances=(instance("count", 1, rejected=5),)
+    )
+    assert status_view.notes(quarrelsome, NOW) == [
+        "the topology master rejected 2 messages or connections",
+        "count[1] rejected 5 frames",
+    ]
+
+
 def test_who_is_waited_for_is_named() -> None:
     assert status_view.waiting_for(HEALTHY) == ""
     assert status_view.waiting_for(SICK) == "count[0] in container 1 (missing) and 1 more"

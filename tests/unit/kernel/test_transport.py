@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import zmq
 
-from heronpy.kernel.errors import UserError
+from heronpy.kernel.errors import MessageTooLarge, UserError
 from heronpy.kernel.transport import Dealer, Delivery, KeyPair, Router, Transport
 from heronpy.kernel.transport.curve import PARKED_MAX
+from heronpy.kernel.transport.sockets import SMALLEST_LIMIT
 
 Maker = Callable[..., Transport]
 
@@ -55,6 +56,19 @@ class Server:
                 return parts
             time.sleep(0.002)
         return None
+
+    @property
+    def rejected(self) -> int:
+        for handshakes in self.transport.gatekeeper._watched:
+            handshakes.on_readable()
+        return self.transport.gatekeeper.rejected
+
+    def until_rejected(self, count: int) -> None:
+        deadline = time.monotonic() + 10
+        while self.rejected < count:
+            assert time.monotonic() < deadline, f"{self.rejected} of {count} were counted"
+            assert self.receive(0.01) is None
+        assert self.rejected == count
 
     def dealer(self, client: Transport, identity: bytes = b"client") -> Dealer:
         return client.dealer_tcp(self.router.endpoint, identity, self.transport.keys.public)
@@ -119,7 +133,7 @@ def test_a_registered_key_gets_in_and_its_answer_gets_out(transport: Maker) -> N
     assert server.receive(5) == [b"client", b"hello"]
     server.router.send(b"client", b"welcome")
     assert receive(dealer) == [b"welcome"]
-    assert server.transport.gatekeeper.rejected == 0
+    assert server.rejected == 0
 
 
 def test_an_unknown_key_delivers_nothing_and_is_counted(transport: Maker) -> None:
@@ -127,7 +141,7 @@ def test_an_unknown_key_delivers_nothing_and_is_counted(transport: Maker) -> Non
     server.transport.gatekeeper.allow([transport().keys.public])
     server.dealer(stranger).send([b"let me in"])
     assert server.receive(0.5) is None
-    assert server.transport.gatekeeper.rejected >= 1
+    assert server.rejected >= 1
     assert server.router.send(b"client", b"secret") is Delivery.UNKNOWN
 
 
@@ -137,7 +151,7 @@ def test_a_key_that_is_registered_a_moment_later_gets_in_without_a_new_handshake
     assert server.receive(0.2) is None
     server.transport.gatekeeper.allow([client.keys.public])
     assert server.receive(1.0) == [b"client", b"early"]
-    assert server.transport.gatekeeper.rejected == 1
+    assert server.rejected == 0
 
 
 def test_a_key_that_is_registered_long_after_gets_in_too(transport: Maker) -> None:
@@ -167,7 +181,6 @@ def test_those_who_wait_for_their_key_are_few_however_often_they_come(transport:
     for number in range(2 * PARKED_MAX):
         gatekeeper._park(key, [b"id", b"", b"1.0", b"%d" % number, b"", b"10.0.0.1", b"", b"CURVE", key])
     assert len(gatekeeper._parked) == PARKED_MAX
-    assert gatekeeper.rejected == 2 * PARKED_MAX
 
 
 def test_a_client_that_takes_another_for_its_server_delivers_nothing(transport: Maker) -> None:
@@ -183,7 +196,28 @@ def test_a_client_without_a_key_delivers_nothing(transport: Maker) -> None:
         plain.setsockopt(zmq.LINGER, 0)
         plain.connect(server.router.endpoint)
         plain.send(b"let me in")
-        assert server.receive(0.3) is None
+        server.until_rejected(1)
+
+
+def test_a_password_is_no_key(transport: Maker) -> None:
+    server = Server(transport(handshake=0.1))
+    with zmq.Context() as context, context.socket(zmq.DEALER) as client:
+        client.setsockopt(zmq.LINGER, 0)
+        client.setsockopt(zmq.PLAIN_USERNAME, b"admin")
+        client.setsockopt(zmq.PLAIN_PASSWORD, b"admin")
+        client.connect(server.router.endpoint)
+        client.send(b"let me in")
+        server.until_rejected(1)
+
+
+def test_everybody_who_knocks_without_a_key_is_counted(transport: Maker) -> None:
+    server = Server(transport(handshake=0.2))
+    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00"
+    for said in (b"", greeting + os.urandom(200), greeting + b"NULL".ljust(52, b"\0")):
+        with socket.create_connection(("127.0.0.1", server.port)) as stranger:
+            stranger.sendall(said)
+    with socket.create_connection(("127.0.0.1", server.port)):  # says nothing until its time is up
+        server.until_rejected(4)
 
 
 def test_garbage_on_the_port_delivers_nothing_and_harms_nobody(transport: Maker) -> None:
@@ -198,11 +232,47 @@ def test_garbage_on_the_port_delivers_nothing_and_harms_nobody(transport: Maker)
     assert server.receive(5) == [b"client", b"still there?"]
 
 
-def test_a_message_over_the_limit_does_not_arrive(transport: Maker, tmp_path: Path) -> None:
-    hub = transport(max_bytes=1000)
-    router = hub.router_ipc(str(tmp_path / "data"))
-    hub.dealer_ipc(str(tmp_path / "data"), b"big").send([bytes(2000)])
-    assert receive(router, 0.1) is None
+LIMIT = SMALLEST_LIMIT
+
+
+@pytest.mark.parametrize("road", ["ipc", "tcp"])
+def test_a_message_over_the_limit_is_refused_before_it_can_harm_its_neighbours(
+    road: str, transport: Maker, tmp_path: Path
+) -> None:
+    hub, client = transport(max_bytes=LIMIT), transport(max_bytes=LIMIT)
+    if road == "ipc":
+        router, dealer = hub.router_ipc(str(tmp_path / "d")), hub.dealer_ipc(str(tmp_path / "d"), b"client")
+    else:
+        server = Server(hub)
+        hub.gatekeeper.allow([client.keys.public])
+        router, dealer = server.router, server.dealer(client)
+        dealer.send([b"first"])
+        assert server.receive(5) == [b"client", b"first"]
+    dealer.send([b"before"])
+    complaint = f"a message part of {LIMIT + 1} bytes is above the limit of {LIMIT} bytes"
+    with pytest.raises(MessageTooLarge, match=complaint):
+        dealer.send([b"prefix", bytes(LIMIT + 1)])
+    dealer.send([b"largest", bytes(LIMIT)])
+    assert receive(router) == [b"client", b"before"]
+    assert receive(router) == [b"client", b"largest", bytes(LIMIT)]
+    with pytest.raises(MessageTooLarge, match=complaint):
+        router.send(b"client", bytes(LIMIT + 1))
+    assert router.send(b"client", bytes(LIMIT)) is Delivery.SENT
+    assert receive(dealer) == [bytes(LIMIT)]
+
+
+@pytest.mark.parametrize("road", ["ipc", "tcp"])
+def test_a_sender_that_does_not_check_is_cut_off(road: str, transport: Maker, tmp_path: Path) -> None:
+    hub, careless = transport(max_bytes=LIMIT), transport(max_bytes=2 * LIMIT)
+    if road == "ipc":
+        router = hub.router_ipc(str(tmp_path / "d"))
+        careless.dealer_ipc(str(tmp_path / "d"), b"client").send([bytes(LIMIT + 1)])
+        assert receive(router, 0.3) is None
+    else:
+        server = Server(hub)
+        hub.gatekeeper.allow([careless.keys.public])
+        server.dealer(careless).send([bytes(LIMIT + 1)])
+        assert server.receive(0.5) is None
 
 
 def test_a_port_in_use_is_one_line_that_says_what_to_do(transport: Maker) -> None:

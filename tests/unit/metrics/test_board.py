@@ -215,3 +215,31 @@ def test_ten_thousand_tasks_are_no_reason_to_wait() -> None:
     board.on_container(container(2, *(beat(task) for task in range(3, 10_002))), START)
     assert board.status(START, "RUNNING").state == "RUNNING"
     assert time.process_time() - began < 2.0
+
+
+def test_what_was_refused_is_counted_where_it_was_refused() -> None:
+    board = running_board()
+    measured(board, START + 3, task=2, rejected=4.0)
+    reports = [
+        MetricsReport(source=source, incarnation=7, samples=[Sample(name="rejected", value=value)])
+        for source, value in (("stream-manager", 10.0), ("metrics-manager", 5.0))
+    ]
+    board.on_metrics(ContainerMetrics(container=2, reports=reports), START + 3)
+    status = board.status(START + 4, "RUNNING")
+    assert [one.rejected for one in status.containers] == [0, 15]
+    assert [one.rejected for one in status.instances] == [0, 4, 0]
+
+
+def test_numbers_that_are_none_do_not_break_the_status() -> None:
+    board = running_board()
+    samples = [
+        Sample(name="emitted", value=float("nan"), kind="counter"),
+        Sample(name="queued", value=float("inf"), kind="gauge"),
+        Sample(name="custom", value=float("nan"), kind="gauge", labels={"metric": "mean"}),
+        Sample(name="executed", value=7, kind="counter"),
+    ]
+    report = MetricsReport(task=2, incarnation=1, samples=samples)
+    board.on_metrics(ContainerMetrics(container=1, reports=[report]), START + 3)
+    status = board.status(START + 4, "RUNNING")
+    one = TopologyStatus.from_json(status.to_json()).instances[1]
+    assert (one.emitted, one.queue, one.executed, one.custom) == (0, 0, 7, {})
