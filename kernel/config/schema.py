@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from heronpy.kernel.config.units import DURATIONS, SIZES, parse_duration, parse_size
+from heronpy.kernel.hosts import check_host
 
 Kind = Literal["text", "path", "integer", "number", "switch", "words", "duration", "size"]
 
@@ -88,6 +89,8 @@ def convert(key: str, value: Any) -> Any:
     if converted not in CHOICES.get(key, (converted,)):
         msg = f"must be one of {', '.join(CHOICES[key])}, got {value!r}"
         raise ValueError(msg)
+    if key == "transport.host":
+        check_host(converted)
     return converted
 
 

@@ -10,6 +10,7 @@ from typing import Self
 import zmq
 
 from heronpy.kernel.errors import MessageTooLarge, PeerLost, UserError
+from heronpy.kernel.hosts import own_address
 from heronpy.kernel.transport.curve import Gatekeeper, KeyPair
 
 #: a connection that has had no answer from the other machine for this long is made anew, in milliseconds
@@ -44,6 +45,7 @@ class Transport:
         #: where the TCP router listens; 0 for any free port
         self._port = port
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
+        #: an address of ours, or a network that has one
         self._host = host
         #: no part of a message may be larger; plans and acks need some room however small frames are
         self._max_bytes = max(max_bytes, SMALLEST_LIMIT)
@@ -73,7 +75,7 @@ class Transport:
         socket.setsockopt(zmq.CURVE_SERVER, 1)
         socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
         socket.setsockopt_string(zmq.ZAP_DOMAIN, "heronpy")
-        _bind(socket, f"tcp://{self._host}:{self._port or '*'}")
+        _bind(socket, f"tcp://{own_address(self._host)}:{self._port or '*'}")
         return Router(socket, socket.getsockopt_string(zmq.LAST_ENDPOINT), self._max_bytes)
 
     def dealer_ipc(self, path: str, identity: bytes) -> Dealer:

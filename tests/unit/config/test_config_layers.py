@@ -100,6 +100,11 @@ def test_unknown_keys_are_errors_with_their_place_and_a_suggestion(tmp_path: Pat
         ),
         ("home", "", "home must be a path, got ''"),
         ("container.start", "fork", "container.start must be one of zygote, spawn, got 'fork'"),
+        (
+            "transport.host",
+            "10.0.0.0/64",
+            "transport.host must be an address or a network such as \"10.0.0.0/24\", got '10.0.0.0/64'",
+        ),
     ],
 )
 def test_wrong_types_say_what_was_wanted(key: str, value: str, complaint: str) -> None:

@@ -1,0 +1,44 @@
+"""Where this machine listens: the address that `transport.host` says, or its own inside that network."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+from heronpy.kernel.errors import UserError
+
+
+def check_host(host: str) -> None:
+    """ValueError for what looks like a network and is none."""
+    try:
+        _network(host)
+    except ValueError:
+        msg = f'must be an address or a network such as "10.0.0.0/24", got {host!r}'
+        raise ValueError(msg) from None
+
+
+def own_address(host: str) -> str:
+    """The address to listen on and to advertise: `host`, or the lowest of our own inside that network."""
+    network = _network(host)
+    if network is None:
+        return host
+    found = [address for address in _addresses() if address in network]
+    if not found:
+        msg = f"this machine has no address in the network {host} of transport.host"
+        raise UserError(msg, hint="ip address, then a network that every machine is in")
+    return str(min(found))
+
+
+def _network(host: str) -> ipaddress.IPv4Network | None:
+    return ipaddress.IPv4Network(host, strict=False) if "/" in host else None
+
+
+def _addresses() -> list[ipaddress.IPv4Address]:
+    import psutil  # only for those who listen: every verb reads settings, and should start fast
+
+    return [
+        ipaddress.IPv4Address(each.address)
+        for interface in psutil.net_if_addrs().values()
+        for each in interface
+        if each.family == socket.AF_INET
+    ]
