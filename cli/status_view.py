@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from heronpy.cli.output import count, elapsed
-from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
+from heronpy.kernel.status import Backpressure, ContainerStatus, InstanceStatus, TopologyStatus
 
 COMPONENT_HEADERS = (
     "component",
@@ -39,6 +39,8 @@ CONTAINER_HEADERS = ("container", "state", "endpoint", "frames", "MB", "backlog"
 WORST_FIRST = ("failed", "missing", "starting", "paused", "running")
 #: share of the time spent waiting for credit from which on it is worth a line
 NOTABLE_WAITING = 0.5
+#: most names in one line
+NAMED = 5
 
 
 def headline(status: TopologyStatus, now: float) -> str:
@@ -53,10 +55,12 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
     lines = [status.reason] if status.reason else []
     if status.rejected:
         lines.append(f"the topology master rejected {status.rejected} messages or connections")
+    lines += [_backpressure_note(one) for one in status.backpressure]
     for container in status.containers:
         lines += _container_notes(container, now, told=status.reason)
+    held_up = {label for one in status.backpressure for label in (*one.spouts, *one.bolts)}
     for instance in status.instances:
-        lines += _instance_notes(instance, told=status.reason)
+        lines += _instance_notes(instance, told=status.reason, explained=instance.label in held_up)
     return lines
 
 
@@ -167,13 +171,20 @@ def _container_notes(container: ContainerStatus, now: float, *, told: str) -> li
     return lines
 
 
-def _instance_notes(instance: InstanceStatus, *, told: str) -> list[str]:
+def _backpressure_note(one: Backpressure) -> str:
+    held_up = one.spouts or one.bolts
+    named = ", ".join(held_up[:NAMED]) + (f" and {len(held_up) - NAMED} more" if len(held_up) > NAMED else "")
+    where = f"{one.culprit} (container {one.container})"
+    return f"back-pressure  {where} for {elapsed(one.seconds)}, holds up {named}"
+
+
+def _instance_notes(instance: InstanceStatus, *, told: str, explained: bool) -> list[str]:
     lines = []
     if instance.error and not (instance.label in told and instance.error in told):
         lines.append(f"{instance.label}: {instance.error}")
     if instance.busy:
         lines.append(f"{instance.label} in {instance.busy}")
-    if instance.waiting >= NOTABLE_WAITING:
+    if instance.waiting >= NOTABLE_WAITING and not explained:
         lines.append(f"{instance.label} waits for slower readers {instance.waiting:.0%} of the time")
     if instance.rejected:
         lines.append(f"{instance.label} rejected {instance.rejected} frames")

@@ -7,13 +7,22 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.errors import MessageTooLarge, ProtocolError
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.protocol import InstanceBeat, LiveNotice, MetricsReport, PlanNotice, Sample, unwrap, wrap
+from heronpy.kernel.protocol import (
+    HoldUp,
+    InstanceBeat,
+    LiveNotice,
+    MetricsReport,
+    PlanNotice,
+    Sample,
+    unwrap,
+    wrap,
+)
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Dealer, Reactor, Transport
 
@@ -64,6 +73,8 @@ class Control:
         self.samples: Callable[[], list[Sample]] = list
         #: names the task whose credit emit() waits for
         self.held_up_by: Callable[[], str] = str
+        #: task → seconds for which it has given no credit by now
+        self.hold_ups: Callable[[], Mapping[int, float]] = dict
         #: when the user's code last came back, inside the turn that began at in_call_since
         self.returned_at: Callable[[], float] = float
         #: since when the user's code has been in this call; 0 for not at all
@@ -124,6 +135,10 @@ class Control:
 
     def _send_beat(self) -> None:
         self._beat.busy = self._long_call()
+        del self._beat.held_up_by[:]
+        self._beat.held_up_by.extend(
+            HoldUp(task=task, seconds=seconds) for task, seconds in self.hold_ups().items()
+        )
         self._stream_manager.send([wrap(self._beat)])
 
     def _long_call(self) -> str:

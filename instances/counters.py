@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+from collections.abc import Callable, Mapping
 
 import psutil
 
@@ -26,6 +27,8 @@ class Counters:
         #: calls of process() or next_tuple()
         self.calls = 0
         self.waiting_seconds = 0.0
+        #: label of a task → seconds for which it has given no credit
+        self.held_up_seconds: Callable[[], Mapping[str, float]] = dict
         #: when process() or next_tuple() last came back
         self.returned_at = 0.0
         self.queued = 0
@@ -64,6 +67,10 @@ class Counters:
             *(
                 Sample(name="executed", value=n, kind="counter", labels={"from": c, "stream": s})
                 for (c, s), n in executed.items()
+            ),
+            *(
+                Sample(name="held_up_seconds", value=seconds, kind="counter", labels={"by": label})
+                for label, seconds in self.held_up_seconds().items()
             ),
             *(Sample(name=name, value=value, kind="counter") for name, value in counters.items()),
             *(Sample(name=name, value=value, kind="gauge") for name, value in gauges.items()),

@@ -83,6 +83,7 @@ def _run_task(
         guard_forks(in_child=task.parts.collector.disown)
         control.samples = task.parts.counters.samples
         control.held_up_by = task.held_up_by
+        control.hold_ups = task.parts.outbox.hold_ups.lasting
         control.returned_at = lambda: task.parts.counters.returned_at
         _loop(task, reactor, control)
     except Stopping:

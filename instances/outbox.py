@@ -9,6 +9,7 @@ from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.wire import encode_anchored
 from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
+from heronpy.instances.hold_ups import HoldUps
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.credit import Grant, Spending
@@ -27,12 +28,13 @@ class Stopping(BaseException):
 class Channel:
     """Everything towards one task."""
 
-    __slots__ = ("open", "probed_at", "spending", "task")
+    __slots__ = ("heard_at", "open", "spending", "task")
 
     def __init__(self, task: int, spending: Spending) -> None:
         self.task = task
         self.spending = spending
-        self.probed_at = 0.0
+        #: when the receiver last got on, was given something to do after a rest, or was asked
+        self.heard_at = 0.0
         #: its lanes with rows in them, oldest first
         self.open: dict[Lane, None] = {}
 
@@ -57,6 +59,8 @@ class Outbox:
     """All channels of one task.
 
     A batch leaves at once when its receiver has nothing else to do, when it is full, or when it is old.
+    A spout's may grow to twice its limit for want of credit: it ends its call of next_tuple and then pauses,
+    so that it is never caught inside emit().
     """
 
     def __init__(
@@ -78,9 +82,15 @@ class Outbox:
         self._settings = settings
         self._counters = counters
         self._clock = clock
+        self._pauses = plan.logical.component(plan.task(task).component).kind == "spout"
         self._channels: dict[int, Channel] = {}
         #: lanes with rows in them, oldest first
         self._open: dict[Lane, None] = {}
+        #: when to look again who should be asked for credit
+        self._look_at = 0.0
+        #: lanes that have outgrown their limit: while there are any, the spout pauses
+        self.overfull: dict[Lane, None] = {}
+        self.hold_ups = HoldUps(plan, clock)
         #: the task whose credit emit() waits for at this moment
         self.held_up_by: int | None = None
 
@@ -107,7 +117,12 @@ class Outbox:
     def full(self, lane: Lane) -> None:
         """A lane has reached its limit: send, or wait until the receiver lets us."""
         while len(lane.rows) >= lane.limit:
-            if not self._send(lane):
+            if self._send(lane):
+                continue
+            if self._pauses and lane not in self.overfull:
+                self.overfull[lane] = None
+                lane.limit *= 2
+            else:
                 self._wait_for(lane)
 
     def flush(self) -> None:
@@ -117,36 +132,64 @@ class Outbox:
 
     def flush_due(self) -> None:
         """Send what has lingered long enough."""
+        self.probe()
         if not self._open:
             return
         oldest = self._clock() - self._settings.linger
-        held_up = False
         for lane in list(self._open):
             if lane.opened_at > oldest:
                 break
-            held_up |= not self._send(lane)
-        if held_up:
-            self.probe()
+            self._send(lane)
+
+    def relieve(self) -> None:
+        """Send what the spout pauses for, as far as there is credit now."""
+        for lane in list(self.overfull):
+            self._send(lane)
 
     @property
     def waiting(self) -> bool:
         return bool(self._open)
 
+    @property
+    def lingering(self) -> bool:
+        """Whether there are batches that wait for company, not for credit."""
+        return len(self._open) > len(self.overfull)
+
     def on_grant(self, source: int, incarnation: int, grant: Grant) -> bool:
         channel = self._channels.get(source)
-        return channel is not None and channel.spending.on_grant(incarnation, grant)
+        if channel is None:
+            return False
+        spending = channel.spending
+        consumed = spending.consumed
+        accepted = spending.on_grant(incarnation, grant)
+        if spending.consumed != consumed:
+            channel.heard_at = self._clock()
+        self._check_free(channel)
+        return accepted
 
     def probe(self) -> None:
-        """Ask receivers that have held us up for long how far they are."""
+        """Ask receivers that have not got on for long how far they are. Cheap, for it is called all the time.
+
+        Those that nothing waits for as well: what has been lost behind the last tuple would else never show.
+        """
         now = self._clock()
-        for lane in self._open:
-            channel = lane.channel
-            if (
-                channel.spending.room() <= 0
-                and now - max(lane.opened_at, channel.probed_at) > self._settings.credit_probe
-            ):
-                channel.probed_at = now
-                self._link.send(*seal(self._prefix(PROBE, lane, 0), b""))
+        if now < self._look_at:
+            return
+        patience = self._settings.credit_probe
+        self._look_at = now + patience / 4
+        for channel in self._channels.values():
+            due = not channel.spending.idle or channel.task in self.hold_ups
+            if due and now - channel.heard_at > patience:
+                self._ask(channel, now)
+        self.hold_ups.log_notable()
+
+    def _ask(self, channel: Channel, now: float) -> None:
+        channel.heard_at = now
+        self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), b""))
+
+    def _check_free(self, channel: Channel) -> None:
+        if channel.task in self.hold_ups and not channel.open and channel.spending.room() > 0:
+            self.hold_ups.end(channel.task)
 
     def _wait_for(self, lane: Lane) -> None:
         begun = self._clock()
@@ -174,16 +217,29 @@ class Outbox:
         return self._send_some(lane)
 
     def _send_some(self, lane: Lane) -> bool:
-        room = lane.channel.spending.room()
+        channel = lane.channel
+        room = channel.spending.room()
         if room <= 0:
+            self.hold_ups.begin(channel.task)
             return False
         try:
             self._send_rows(lane, lane.rows[:room])
         finally:
+            if lane in self.overfull:
+                self._shrink(lane)
             if not lane.rows:
                 del self._open[lane]
-                del lane.channel.open[lane]
+                del channel.open[lane]
+        if self.hold_ups:
+            self._check_free(channel)
         return True
+
+    def _shrink(self, lane: Lane) -> None:
+        """An overfull lane has got rid of something: it is so no longer, or has its limit doubled again."""
+        if len(lane.rows) < lane.limit:
+            del self.overfull[lane]
+        else:
+            lane.limit *= 2
 
     def _send_rows(self, lane: Lane, rows: list[Row]) -> None:
         """Send the first rows of a lane, which are taken out of it as they leave."""
@@ -195,9 +251,12 @@ class Outbox:
         if size + PREFIX_BYTES > self._settings.frame_bytes:
             self._send_halves(lane, rows, size)
             return
-        self._link.send(*seal(self._prefix(kind, lane, len(rows)), payload))
+        channel = lane.channel
+        self._link.send(*seal(self._prefix(kind, channel, lane.stream, len(rows)), payload))
         del lane.rows[: len(rows)], lane.edges[: len(rows)]
-        lane.channel.spending.spend(len(rows), size)
+        if channel.spending.idle:
+            channel.heard_at = self._clock()
+        channel.spending.spend(len(rows), size)
         fitting = self._settings.batch_bytes * len(rows) // max(size, 1)
         lane.limit = min(max(fitting, 1), self._settings.batch_tuples)
 
@@ -215,13 +274,12 @@ class Outbox:
         self._send_rows(lane, rows[:middle])
         self._send_rows(lane, rows[middle:])
 
-    def _prefix(self, kind: int, lane: Lane, count: int) -> Prefix:
-        channel = lane.channel
+    def _prefix(self, kind: int, channel: Channel, stream: int, count: int) -> Prefix:
         return Prefix(
             kind,
             channel.task,
             self._task,
-            lane.stream,
+            stream,
             count,
             self._plan.epoch,
             self._incarnation,

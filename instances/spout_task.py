@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: how long a paused spout sleeps when nothing wakes it
 _PAUSED = 0.5
+#: … and one that waits for credit
+_HELD_UP = 0.02
 
 
 class SpoutDelegate:
@@ -93,7 +95,9 @@ class SpoutTask:
             self.tell()
             parts.outbox.flush()
             parts.outbox.probe()
-            parts.link.pump(parts.schedule.patience(0.02 if parts.outbox.waiting else _PAUSED))
+            parts.link.pump(parts.schedule.patience(_HELD_UP if parts.outbox.waiting else _PAUSED))
+        elif parts.outbox.overfull:
+            self._wait_for_credit()
         elif self._ask():
             self._idle = parts.settings.idle_min
             parts.outbox.flush_due()
@@ -108,13 +112,22 @@ class SpoutTask:
         if self._tracker is not None:
             self.tell()
 
+    def _wait_for_credit(self) -> None:
+        """A turn without next_tuple: what it emitted last has not left yet."""
+        parts, begun = self._parts, self._parts.clock()
+        longest = parts.settings.linger if parts.outbox.lingering else _HELD_UP
+        parts.link.pump(parts.schedule.patience(longest))
+        parts.outbox.relieve()
+        parts.outbox.flush_due()
+        parts.counters.waiting_seconds += parts.clock() - begun
+
     def _ask(self) -> bool:
         """Call next_tuple for about a millisecond; whether anything was emitted."""
         counters, pace = self._parts.counters, self._pace
         emitted_before = sum(counters.emitted.values())
         waited_before = counters.waiting_seconds
         next_tuple, clock, tracker = self._next_tuple, self._parts.clock, self._tracker
-        acked, failed = self._acked, self._failed
+        acked, failed, overfull = self._acked, self._failed, self._parts.outbox.overfull
         begun = clock()
         until = begun + LONG
         called = 0
@@ -123,7 +136,7 @@ class SpoutTask:
             next_tuple()
             if acked or failed:
                 self.tell()
-            if clock() > until or (tracker is not None and tracker.full):
+            if overfull or clock() > until or (tracker is not None and tracker.full):
                 break
         counters.returned_at = clock()
         spent = counters.returned_at - begun

@@ -138,6 +138,7 @@ def build_task(
     codec = _codec(config, find_class)
     inflow = Inflow(plan, task_id, incarnation, link, settings, counters)
     outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock)
+    counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     parts = TaskParts(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,

@@ -74,6 +74,20 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     rejected: int = 0
 
 
+class Backpressure(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that is too slow for those before it, and whom it holds up."""
+
+    culprit: str
+    container: int
+    #: wall-clock second from which on somebody has waited for it
+    since: float
+    seconds: float
+    #: the spouts that pause because of it, directly or through bolts
+    spouts: tuple[str, ...] = ()
+    #: the bolts that wait
+    bolts: tuple[str, ...] = ()
+
+
 class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     """All of one topology at one moment."""
 
@@ -93,6 +107,8 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     rejected: int = 0
     containers: tuple[ContainerStatus, ...] = ()
     instances: tuple[InstanceStatus, ...] = ()
+    #: what has lasted for more than a second
+    backpressure: tuple[Backpressure, ...] = ()
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)

@@ -51,6 +51,7 @@ class MemoryLink:
         return self._wire.stopping
 
     def pump(self, timeout: float) -> None:
-        """Nothing is ever on its way, so only one wait has a point: that of emit() for credit."""
-        if timeout > 0 and self._wire.tasks[self._task].parts.outbox.held_up_by is not None:
+        """Nothing is ever on its way, so only one wait has a point: that for credit."""
+        outbox = self._wire.tasks[self._task].parts.outbox
+        if timeout > 0 and (outbox.held_up_by is not None or outbox.overfull):
             self._let_others_run(self._task)

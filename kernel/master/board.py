@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from heronpy.kernel.addresses import METRICS_MANAGER, STREAM_MANAGER
+from heronpy.kernel.master.culprits import culprits
 from heronpy.kernel.master.meter import Meter
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
@@ -90,7 +91,16 @@ class Board:
             running_since=self._running_since,
             containers=containers,
             instances=instances,
+            backpressure=culprits(self._plan, self._held_up(instances), now),
         )
+
+    def _held_up(self, instances: Iterable[InstanceStatus]) -> dict[int, dict[int, float]]:
+        """What those say that can be heard; a dead one waits for nobody."""
+        return {
+            one.task: {hold_up.task: hold_up.seconds for hold_up in self._beats[one.task].held_up_by}
+            for one in instances
+            if one.state in UP and one.task in self._beats
+        }
 
     def _state(self, reason: str, live: str) -> str:
         if reason:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,3 +35,36 @@ def test_a_slow_bolt_holds_its_spout_back(engine: Engine) -> None:
     for before, after in zip(first["instances"], second["instances"], strict=True):
         assert after["memory_bytes"] - before["memory_bytes"] < 8 << 20
     engine.ok("kill", "SlowSink")
+
+
+@pytest.mark.cluster
+def test_the_bolt_that_holds_others_up_is_named_and_an_unrelated_path_flows_on(
+    engine: Engine, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.touch()
+    engine.ok("submit", str(TOPOLOGIES / "two_paths.py"), str(blocked))
+
+    def backpressure() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = engine.status("TwoPaths")["backpressure"]
+        return found
+
+    wait_until(lambda: bool(backpressure()), 30, "the culprit in the status")
+    before = engine.status("TwoPaths")
+    wait_until(lambda: backpressure()[0]["seconds"] > 5, 30, "a duration that grows")
+    (found,) = backpressure()
+    dam = instance(before, "dam")
+    assert (found["culprit"], found["container"]) == ("dam[0]", dam["container"])
+    assert (found["spouts"], found["bolts"]) == (["flood[0]"], [])
+    shown = engine.ok("status", "TwoPaths")
+    assert f"back-pressure  dam[0] (container {dam['container']}) for " in shown
+    assert ", holds up flood[0]\n" in shown
+    assert instance(engine.status("TwoPaths"), "brook")["executed"] > instance(before, "brook")["executed"]
+    (log,) = engine.home.glob("topologies/*/logs/flood[[]0].log")
+    assert "held up by dam[0] in container" in log.read_text()
+
+    blocked.unlink()  # it has thousands of tuples to work off
+    engine.ok("deactivate", "TwoPaths")
+    wait_until(lambda: not backpressure(), 60, "a spout that no longer waits")
+    assert "no longer held up by dam[0], after " in log.read_text()
+    engine.ok("kill", "TwoPaths")

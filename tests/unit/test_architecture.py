@@ -29,6 +29,7 @@ DECISIONS = [
     ),
     *sorted((ROOT / "kernel/plans").glob("*.py")),
     ROOT / "kernel/master/board.py",
+    ROOT / "kernel/master/culprits.py",
     ROOT / "kernel/master/meter.py",
     ROOT / "stream_manager/residents.py",
     ROOT / "container/restart_policy.py",

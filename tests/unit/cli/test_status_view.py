@@ -6,7 +6,7 @@ from rich.console import Console
 
 from heronpy.cli import status_view
 from heronpy.cli.live import rendered, snapshot
-from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
+from heronpy.kernel.status import Backpressure, ContainerStatus, InstanceStatus, TopologyStatus
 
 NOW = 1_000_000.0
 
@@ -101,6 +101,31 @@ def test_those_who_refused_something_say_so() -> None:
     assert status_view.notes(quarrelsome, NOW) == [
         "the topology master rejected 2 messages or connections",
         "count[1] rejected 5 frames",
+    ]
+
+
+def test_a_back_pressure_names_the_culprit_and_explains_who_waits() -> None:
+    slow = Backpressure(
+        culprit="count[1]", container=2, since=NOW - 72, seconds=72.0, spouts=("words[0]", "words[1]")
+    )
+    many = Backpressure(
+        culprit="sink[0]",
+        container=1,
+        since=NOW - 2,
+        seconds=2.0,
+        bolts=tuple(f"count[{n}]" for n in range(8)),
+    )
+    status = TopologyStatus(
+        name="w",
+        state="RUNNING",
+        instances=(instance("words", 0, waiting=0.9), instance("other", 0, waiting=0.6)),
+        backpressure=(slow, many),
+    )
+    assert status_view.notes(status, NOW) == [
+        "back-pressure  count[1] (container 2) for 1m12s, holds up words[0], words[1]",
+        "back-pressure  sink[0] (container 1) for 2s, holds up"
+        " count[0], count[1], count[2], count[3], count[4] and 3 more",
+        "other[0] waits for slower readers 60% of the time",
     ]
 
 

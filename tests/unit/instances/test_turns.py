@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Spout, Tuple
@@ -138,3 +139,38 @@ def test_a_bolt_that_is_told_to_end_does_not_finish_its_frame_first() -> None:
     counters = stage.task.parts.counters
     assert counters.executed == {("words", "default"): 1}
     assert counters.returned_at == stage.now
+
+
+def test_a_spout_that_gets_no_credit_pauses_and_is_served_meanwhile() -> None:
+    """next_tuple is not called, but ticks of the clock and messages are not kept waiting."""
+    stage = Stage(SOURCE, spout)
+    served: list[float] = []
+    stage.task.parts.schedule.every(1.0, lambda: served.append(stage.now))
+    for _ in range(100):
+        stage.task.loop.turn()
+    asked = stage.calls
+    began = stage.now
+    for _ in range(50):
+        stage.now += 0.1
+        stage.task.loop.turn()
+    assert stage.calls == asked
+    assert 4 <= len(served) <= 5
+    assert stage.task.held_up_by() == ""  # it is not caught inside emit
+    assert stage.task.parts.outbox.hold_ups.lasting() == {SINK: pytest.approx(stage.now - began, abs=0.1)}
+    stage.task.on_frame(
+        *seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), Grant(1, asked, 10**9).encode())
+    )
+    stage.task.loop.turn()
+    stage.task.loop.turn()
+    assert stage.calls > asked
+    assert stage.task.parts.outbox.hold_ups.lasting() == {}
+
+
+def test_a_spout_that_waits_for_credit_can_be_paused_by_its_user() -> None:
+    stage = Stage(SOURCE, spout)
+    stage.task.loop.set_live(True)
+    for _ in range(100):
+        stage.task.loop.turn()
+    stage.task.loop.set_live(False)
+    stage.task.loop.turn()
+    assert stage.told == ["deactivate"]

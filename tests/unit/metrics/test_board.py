@@ -6,7 +6,14 @@ import time
 
 from heronpy.kernel.master.board import SILENCE, Board
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
-from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat, MetricsReport, Sample
+from heronpy.kernel.protocol import (
+    ContainerBeat,
+    ContainerMetrics,
+    HoldUp,
+    InstanceBeat,
+    MetricsReport,
+    Sample,
+)
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree import ChildView
 
@@ -185,6 +192,28 @@ def test_numbers_of_a_stream_manager_belong_to_its_container() -> None:
     board.on_metrics(ContainerMetrics(container=2, reports=[report]), START)
     status = board.status(START, "RUNNING")
     assert [(one.frames, one.dropped) for one in status.containers] == [(0, 0), (9, 1)]
+
+
+def test_a_task_that_holds_others_up_is_named_until_they_say_otherwise() -> None:
+    board = running_board()
+    waiting = beat(1)
+    waiting.held_up_by.append(HoldUp(task=3, seconds=12.0))
+    board.on_container(container(1, waiting, beat(2)), START + 4)
+    status = board.status(START + 4, "RUNNING")
+    assert (status.state, status.reason) == ("RUNNING", "")
+    assert [(one.culprit, one.container, one.since, one.spouts) for one in status.backpressure] == [
+        ("count[1]", 2, START - 8, ("line[0]",))
+    ]
+    board.on_container(container(1, beat(1), beat(2)), START + 5)
+    assert board.status(START + 5, "RUNNING").backpressure == ()
+
+
+def test_an_emitter_that_is_gone_blames_nobody() -> None:
+    board = running_board()
+    waiting = beat(1, "failed")
+    waiting.held_up_by.append(HoldUp(task=3, seconds=12.0))
+    board.on_container(container(1, waiting, beat(2)), START + 3)
+    assert board.status(START + 3, "RUNNING").backpressure == ()
 
 
 def test_restarts_are_those_that_the_executors_publish() -> None:

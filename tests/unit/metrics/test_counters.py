@@ -46,6 +46,12 @@ def test_tuples_are_counted_by_stream_and_by_who_sent_them() -> None:
     }
 
 
+def test_time_lost_to_a_slow_reader_is_counted_by_who_that_is() -> None:
+    counters = Counters()
+    counters.held_up_seconds = lambda: {"count[1]": 2.5}
+    assert told(counters)["held_up_seconds", "count[1]"] == (2.5, "counter")
+
+
 def test_plain_numbers_go_out_as_they_are() -> None:
     counters = Counters()
     counters.calls, counters.busy_seconds, counters.waiting_seconds = 10, 0.25, 0.5
