@@ -11,6 +11,7 @@ import msgspec
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import MessageTooLarge, NodeExists, NodeMissing
+from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.board import Board
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
@@ -37,7 +38,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     state = open_state(config)
     reactor = Reactor()
     reactor.stop_on_signals()
-    reactor.stop_on_close(child.lifeline)
+    hold(reactor, child.lifeline, config["container.silence"])
     transport = Transport(
         host=config["transport.host"],
         port=config["transport.port"],
