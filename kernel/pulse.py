@@ -28,7 +28,7 @@ class Pulse:
 
     @contextlib.contextmanager
     def in_background(self, on_fenced: Callable[[], None]) -> Iterator[None]:
-        """Beat from a thread: for a process that may rightly be busy for long, and hangs only when stopped."""
+        """Beat from a thread: for a process that may rightly be busy for long."""
         over = threading.Event()
         thread = threading.Thread(
             target=self._keep_beating, args=(over, on_fenced), name="pulse", daemon=True

@@ -101,9 +101,18 @@ def answer_request(state: StateManager, path: str, request: Request, error: str 
 
 
 def request_replacement(state: StateManager, topology: str, container: int, reason: str) -> None:
-    """Ask for another container in place of one that is of no use; a request that waits already is enough."""
+    """Ask for another container in place of one that is of no use, and do not wait."""
     request = Request(kind="replace", container=container, reason=reason)
-    state.set(f"{Tree(topology).requests}/replace-{container}", msgspec.json.encode(request))
+    state.set(_replacement(topology, container), msgspec.json.encode(request))
+
+
+def withdraw_replacement(state: StateManager, topology: str, container: int) -> None:
+    """It is of use again: nobody need replace it, if nobody has yet."""
+    state.delete(_replacement(topology, container))
+
+
+def _replacement(topology: str, container: int) -> str:
+    return f"{Tree(topology).requests}/replace-{container}"
 
 
 def request_restart(state: StateManager, topology: str, container: int | None, *, timeout: float) -> None:

@@ -22,7 +22,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PeerLost
 
 ROLES = '''
-import logging, os, random, sys, threading
+import logging, os, random, select, sys, threading
 from pathlib import Path
 
 
@@ -40,7 +40,7 @@ def run(launch, child):
     if child.name == "crash":
         raise ValueError("role failed")
     if child.name == "wait":
-        os.read(child.lifeline, 1)
+        select.select([child.lifeline], [], [])
     return child.task
 '''
 
