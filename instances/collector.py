@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from random import getrandbits
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import EdgesOf
 from heronpy.instances.codec import Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.groupings import Grouping, make_grouping
@@ -31,8 +31,18 @@ class ShortEmit(Protocol):
         """
 
 
-#: called once for each task that gets the tuple
-EdgesOf = Callable[[], Edges]
+class PlainWays(NamedTuple):
+    """What emit() needs for a plain tuple, to be held in local variables."""
+
+    settled: Set[type]
+    #: stream → tuples, as counted
+    emitted: dict[str, int]
+    #: the one thread that may emit
+    thread: list[int]
+    opened: Callable[[Lane], None]
+    full: Callable[[Lane], None]
+    #: stream → how many values a tuple has, and who gets it; a stream that is not here is not plain
+    choices: dict[str, tuple[int, Callable[[Row], Sequence[Lane]]]]
 
 
 #: no thread has this number
@@ -53,9 +63,12 @@ class Outlet:
         #: lanes of the consumers to whom the emitter names the task
         self.direct = direct
 
-    def plan(self) -> tuple[int, list[Callable[[Row], Sequence[Lane]]]]:
-        """How many values a tuple has, and how each reader's tasks are chosen."""
-        return self.width, [grouping.targets for grouping in self.groupings]
+    def choice(self) -> Callable[[Row], Sequence[Lane]]:
+        """How the tasks of all readers are chosen: with one reader, as with most, by its grouping alone."""
+        choices = [grouping.targets for grouping in self.groupings]
+        if len(choices) == 1:
+            return choices[0]
+        return lambda row: [lane for choose in choices for lane in choose(row)]
 
 
 class Collector:
@@ -78,7 +91,7 @@ class Collector:
         #: the one thread that may emit; a list, so that the short way sees it change
         self._thread = [get_ident()]
         self._outlets: dict[str, Outlet] = {}
-        self.emit_hook: EmitHook | None = None
+        self._emit_hook: EmitHook | None = None
         container = plan.task(task).container
 
         def grouping(consumer: Component, edge: Input, lanes: dict[int, Lane]) -> Grouping[Lane] | None:
@@ -87,6 +100,11 @@ class Collector:
         for stream in plan.logical.component(self._component).outputs:
             self._outlets[stream.name] = _outlet(plan, self._component, stream, outbox, grouping)
             self._emitted[stream.name] = 0
+        self._plain_choices = {
+            name: (outlet.width, outlet.choice())
+            for name, outlet in self._outlets.items()
+            if not outlet.direct_only
+        }
 
     def disown(self) -> None:
         """Refuse every emit from now on: this is a forked process, and the sockets are its parent's."""
@@ -118,17 +136,22 @@ class Collector:
         self._emitted[stream] += 1
         return self._emit_and_tell(outlet, row, frozen, direct_task, need_task_ids, edges_of)
 
-    def short_way(self) -> ShortEmit:  # noqa: C901 - the hottest path there is, on one screen
-        """A function of its own, because every look-up on self would be paid for by every tuple."""
-        settled, emitted, thread = self._settled, self._emitted, self._thread
-        opened, full = self._outbox.opened, self._outbox.full
-        plain = {name: outlet.plan() for name, outlet in self._outlets.items() if not outlet.direct_only}
+    def plain_ways(self) -> PlainWays:
+        """For functions of their own, because every look-up on self would be paid for by every tuple."""
+        outbox = self._outbox
+        return PlainWays(
+            self._settled, self._emitted, self._thread, outbox.opened, outbox.full, self._plain_choices
+        )
+
+    def short_way(self) -> ShortEmit:
+        """emit() of all that is no root."""
+        settled, emitted, thread, opened, full, choices = self.plain_ways()
 
         def short_emit(values: Sequence[Any], stream: str, root: int = 0) -> int:
-            if stream not in plain or get_ident() != thread[0]:
+            if stream not in choices or get_ident() != thread[0]:
                 return -1
             row = tuple(values)
-            width, choices = plain[stream]
+            width, choose = choices[stream]
             if len(row) != width:
                 return -1
             for value in row:
@@ -136,22 +159,26 @@ class Collector:
                     return -1
             emitted[stream] += 1
             xor = 0
-            for targets in choices:
-                for lane in targets(row):
-                    if root:
-                        edge = getrandbits(64)
-                        xor ^= edge
-                        lane.edges.append((root, edge))
-                    rows = lane.rows
-                    rows.append(row)
-                    size = len(rows)
-                    if size == 1:
-                        opened(lane)
-                    elif size >= lane.limit:
-                        full(lane)
+            for lane in choose(row):
+                if root:
+                    edge = getrandbits(64)
+                    xor ^= edge
+                    lane.edges.append((root, edge))
+                rows = lane.rows
+                rows.append(row)
+                size = len(rows)
+                if size == 1:
+                    opened(lane)
+                elif size >= lane.limit:
+                    full(lane)
             return xor
 
         return short_emit
+
+    def tell_of_emits(self, hook: EmitHook) -> None:
+        """Call this hook for every tuple; from now on all of them go the long way."""
+        self._emit_hook = hook
+        self._plain_choices.clear()
 
     def _put(self, lane: Lane, row: tuple[Any, ...]) -> None:
         lane.rows.append(row)
@@ -174,12 +201,13 @@ class Collector:
         else:
             lanes = [lane for grouping in outlet.groupings for lane in grouping.targets(row)]
         tasks = [lane.channel.task for lane in lanes]
-        for lane in lanes:
-            if edges_of is not None:
-                lane.edges.append(edges_of())
+        edges = edges_of(len(lanes)) if edges_of is not None else ()
+        for number, lane in enumerate(lanes):
+            if edges:
+                lane.edges.append(edges[number])
             self._put(lane, frozen)
-        if self.emit_hook is not None:
-            self.emit_hook(row, outlet.name, tasks)
+        if self._emit_hook is not None:
+            self._emit_hook(row, outlet.name, tasks)
         return tasks if need_task_ids else None
 
     def _direct_lane(self, outlet: Outlet, task: int) -> Lane:

@@ -46,7 +46,6 @@ def run(launch: TopologyLaunch, child: Child) -> int:
             child.task,
             child.incarnation,
             child.lifeline,
-            config["container.silence"],
             config["metrics.interval"],
             reactor.wake,
         )

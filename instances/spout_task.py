@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from heronpy.instances.acking.roots import Outcome
-from heronpy.instances.collector import ShortEmit
+from heronpy.instances.acking.roots import Over
+from heronpy.instances.acking.short_emit import SpoutEmit
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
+from heronpy.spout import Spout
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
     from heronpy.instances.task import TaskParts
-    from heronpy.spout import Spout
 
 #: how long a paused spout sleeps when nothing wakes it
 _PAUSED = 0.5
@@ -26,11 +27,12 @@ class SpoutDelegate:
 
     def __init__(self, parts: TaskParts) -> None:
         self._emit = parts.collector.emit
-        self.short_emit: ShortEmit | None = None if parts.tracker else parts.collector.short_way()
-        self._tracker = parts.tracker
+        self._short_emit = parts.collector.short_way()
         self.logger = parts.logger
         #: tuples that are done with and whose ack() is still to be called
-        self.acked: deque[Outcome] = parts.tracker.acked if parts.tracker else deque()
+        self.acked: deque[Over] = parts.tracker.acked if parts.tracker else deque()
+        #: emit() of a spout whose trees are tracked, or of one whose are not
+        self.shortest_emit: SpoutEmit = parts.tracker.emit if parts.tracker else self._emit_untracked
 
     def emit(
         self,
@@ -40,15 +42,23 @@ class SpoutDelegate:
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
+        return self.shortest_emit(tup, tup_id, stream, direct_task, need_task_ids)
+
+    def _emit_untracked(
+        self,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str = "default",
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
         plain = tup_id is None and direct_task is None and not need_task_ids
-        if plain and self.short_emit is not None and self.short_emit(tup, stream) >= 0:
+        if plain and self._short_emit(tup, stream) >= 0:
             return None
-        if self._tracker is not None:
-            return self._tracker.emit(tup, tup_id, stream, direct_task, need_task_ids)
         tasks = self._emit(tup, stream, direct_task, need_task_ids)
         if tup_id is not None:
             # At most once nothing is tracked: what has been emitted counts as done.
-            self.acked.append((tup_id, 0.0))
+            self.acked.append(Over([tup_id], [0.0], 0.0))
         return tasks
 
     def log(self, message: object, level: str | None = None) -> None:
@@ -62,7 +72,7 @@ class SpoutTask:
         self._delegate = delegate
         self._acked = delegate.acked
         self._tracker = parts.tracker
-        self._failed: deque[Outcome] = parts.tracker.failed if parts.tracker else deque()
+        self._failed: deque[Over] = parts.tracker.failed if parts.tracker else deque()
         self._spout = spout
         self._hooks: TopologyContext | None = None
         self._next_tuple = spout.next_tuple
@@ -75,9 +85,6 @@ class SpoutTask:
     def use_hooks(self) -> None:
         """Tell the task hooks of every ack and fail as well."""
         self._hooks = self._parts.context
-        self._delegate.short_emit = None
-        if self._tracker is not None:
-            self._tracker.short_emit = None
 
     def set_live(self, active: bool) -> None:
         """Paused means only that next_tuple is not called."""
@@ -111,6 +118,7 @@ class SpoutTask:
         parts.schedule.run_due()
         if self._tracker is not None:
             self.tell()
+            self._tracker.stamp()
 
     def _wait_for_credit(self) -> None:
         """A turn without next_tuple: what it emitted last has not left yet."""
@@ -151,18 +159,25 @@ class SpoutTask:
         Not inside emit(), since spouts note a tuple as pending after it. An ack() that emits gets its own ack
         in the next round, so that such a spout still ends its turn.
         """
+        counters, hooks, spout = self._parts.counters, self._hooks, self._spout
         if self._tracker is not None:
-            self._parts.counters.pending = self._tracker.pending
-        ack, hooks, acked = self._spout.ack, self._hooks, self._acked
-        for _ in range(len(acked)):
-            tup_id, after = acked.popleft()
-            self._parts.counters.acked += 1
-            ack(tup_id)
+            counters.pending = self._tracker.pending
+        for _ in range(len(self._acked)):
+            over = self._acked.popleft()
+            counters.acked += len(over.ids)
             if hooks is not None:
-                hooks.invoke_hook_spout_ack(tup_id, 1000 * after)
+                _call_each(over, spout.ack, hooks.invoke_hook_spout_ack)
+            elif getattr(spout.ack, "__func__", None) is not Spout.ack:  # else there is nobody to hear it
+                for tup_id in over.ids:
+                    spout.ack(tup_id)
         for _ in range(len(self._failed)):
-            tup_id, after = self._failed.popleft()
-            self._parts.counters.failed += 1
-            self._spout.fail(tup_id)
-            if self._hooks is not None:
-                self._hooks.invoke_hook_spout_fail(tup_id, 1000 * after)
+            over = self._failed.popleft()
+            counters.failed += len(over.ids)
+            _call_each(over, spout.fail, hooks.invoke_hook_spout_fail if hooks is not None else None)
+
+
+def _call_each(over: Over, call: Callable[[Any], None], hook: Callable[[Any, float], None] | None) -> None:
+    for tup_id, born in zip(over.ids, over.born, strict=True):
+        call(tup_id)
+        if hook is not None:
+            hook(tup_id, 1000 * (over.at - born))

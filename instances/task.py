@@ -86,8 +86,10 @@ class Task(NamedTuple):
         self.component.initialize(context.get_cluster_config(), context)
         context.invoke_hook_prepare()
         if context.task_hooks:
-            self.parts.collector.emit_hook = context.invoke_hook_emit
+            self.parts.collector.tell_of_emits(context.invoke_hook_emit)
             self.loop.use_hooks()
+        else:
+            _shorten_ack(self.component)
         global_metrics.init(context, GLOBAL_METRICS_BUCKET)
         for name, (_, seconds) in context.metrics.items():
             self.parts.schedule.every(seconds, _sampler(self, name))
@@ -114,9 +116,17 @@ class Task(NamedTuple):
 
 def _shorten_emit(component: Spout | Bolt) -> None:
     """One call less for every tuple, where nobody has overridden emit or stands in for the engine."""
-    plain = type(component).emit in (BaseSpout.emit, BaseBolt.emit)
-    if plain and isinstance(component.delegate, SpoutDelegate | BoltDelegate):
-        vars(component)["emit"] = component.delegate.emit
+    delegate = component.delegate
+    if isinstance(delegate, SpoutDelegate) and type(component).emit is BaseSpout.emit:
+        vars(component)["emit"] = delegate.shortest_emit
+    elif isinstance(delegate, BoltDelegate) and type(component).emit is BaseBolt.emit:
+        vars(component)["emit"] = delegate.emit
+
+
+def _shorten_ack(component: Spout | Bolt) -> None:
+    """The same for a bolt's ack."""
+    if isinstance(component.delegate, BoltDelegate) and type(component).ack is BaseBolt.ack:
+        vars(component).setdefault("ack", component.delegate.shortest_ack())
 
 
 def build_task(

@@ -18,7 +18,6 @@ from heronpy.kernel.addresses import (
 )
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
-from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
 from heronpy.kernel.plans import PhysicalPlan
@@ -55,7 +54,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     state = open_state(config)
     reactor = Reactor()
     reactor.stop_on_signals()
-    hold(reactor, child.lifeline, config["container.silence"])
+    reactor.stop_on_close(child.lifeline)
     transport = Transport(
         host=config["transport.host"],
         port=config["transport.port"] and config["transport.port"] + child.container,

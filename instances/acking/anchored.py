@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import getrandbits
 from typing import Protocol
 
-#: what one copy of a tuple is anchored to: nothing, a root and its edge, or several of them
-Edges = tuple[int, int] | dict[int, int] | None
+import msgspec
+
+#: what one copy of a tuple is anchored to: nothing; a root whose only copy it is, so that the root itself
+#: serves as the edge; a root and an edge; or several of these
+Edges = int | tuple[int, int] | dict[int, int] | None
+
+#: what each copy of a tuple is anchored to, given how many copies there are
+EdgesOf = Callable[[int], Sequence[Edges]]
 
 
 class HasId(Protocol):
@@ -17,45 +23,72 @@ class HasId(Protocol):
     def id(self) -> object: ...
 
 
-class Anchored(list[int]):
-    """The id of a tracked tuple: root, value, and so on for each further root; empty once acked or failed.
+class Anchored(msgspec.Struct, gc=False, eq=False):
+    """The id of a tuple that belongs to one tree, as most do. Its root is 0 once it is acked or failed.
 
-    A value is the tuple's own edge XOR those of all that was made from it. A list, since one is made for
-    every tuple that arrives, and a list is made fastest.
+    The value is the tuple's own edge XOR those of all that was made from it. A struct, since one is made for
+    every tuple that arrives, and nothing of one's own is made faster.
     """
 
-    __slots__ = ()
-    __hash__ = object.__hash__  # type: ignore[assignment]  # an id may be a key, and stays the same one
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    root: int
+    value: int
 
     def join(self, edge: int, into: dict[int, int]) -> None:
-        """A tuple made from this one: its edge belongs to the same roots. After the ack it is too late."""
-        for at in range(0, len(self), 2):
-            self[at + 1] ^= edge
-            into[self[at]] = into.get(self[at], 0) ^ edge
+        """A tuple made from this one: its edge belongs to the same root. After the ack it is too late."""
+        if self.root:
+            self.value ^= edge
+            into[self.root] = into.get(self.root, 0) ^ edge
+
+    def settle(self) -> dict[int, int]:
+        """What is owed, root by root: it is told once."""
+        root, self.root = self.root, 0
+        return {root: self.value} if root else {}
 
     def __repr__(self) -> str:
-        return f"<tracked, roots {[f'{root:x}' for root in self[::2]]}>"
+        return f"<tracked, root {self.root:x}>"
+
+
+class AnchoredToMany(msgspec.Struct, gc=False, eq=False):
+    """The id of a tuple that belongs to several trees, or to one among tuples that belong to several."""
+
+    values: dict[int, int]
+
+    def join(self, edge: int, into: dict[int, int]) -> None:
+        for root in self.values:
+            self.values[root] ^= edge
+            into[root] = into.get(root, 0) ^ edge
+
+    def settle(self) -> dict[int, int]:
+        values, self.values = self.values, {}
+        return values
+
+    def __repr__(self) -> str:
+        return f"<tracked, roots {[f'{root:x}' for root in self.values]}>"
+
+
+TrackedId = Anchored | AnchoredToMany
 
 
 def only_anchor(anchors: Iterable[HasId] | None) -> Anchored | None:
     """The id of the one anchor of a tuple that belongs to one tree, which is what most are."""
     ids = [tup.id for tup in anchors or ()]
-    if len(ids) == 1 and isinstance(ids[0], Anchored) and len(ids[0]) == 2:
+    if len(ids) == 1 and isinstance(ids[0], Anchored) and ids[0].root:
         return ids[0]
     return None
 
 
-def joining(anchors: Iterable[HasId]) -> Callable[[], Edges]:
+def joining(anchors: Iterable[HasId]) -> EdgesOf:
     """Gives each copy of a new tuple its place in the trees of the tuples it was made from."""
-    ids = [tup.id for tup in anchors if isinstance(tup.id, Anchored)]
+    ids = [tup.id for tup in anchors if isinstance(tup.id, TrackedId)]
 
-    def edges_of() -> Edges:
-        edges: dict[int, int] = {}
-        for tup_id in ids:
-            tup_id.join(getrandbits(64), edges)
-        return edges or None
+    def edges_of(copies: int) -> list[Edges]:
+        return [_joined(ids) for _ in range(copies)]
 
     return edges_of
+
+
+def _joined(ids: Iterable[TrackedId]) -> Edges:
+    edges: dict[int, int] = {}
+    for tup_id in ids:
+        tup_id.join(getrandbits(64), edges)
+    return edges or None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from heronpy.instances.acking.anchored import Anchored
+from collections.abc import Callable
+
+from heronpy.instances.acking.anchored import Anchored, HasId, TrackedId
 from heronpy.instances.acking.roots import task_of
 from heronpy.instances.acking.wire import Acks
+from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.kernel.frame import ACK, Prefix, seal
 
@@ -17,31 +20,65 @@ class OutgoingAcks:
         self._incarnation = incarnation
         self._epoch = epoch
         self._link = link
-        self._by_spout: dict[int, Acks] = {}
+        self._roots: list[int] = []
+        self._values: list[int] = []
+        self._failed: list[int] = []
 
     def ack(self, tup_id: object) -> None:
-        if isinstance(tup_id, Anchored):
-            for at in range(0, len(tup_id), 2):
-                acks = self._towards(tup_id[at])
-                acks.roots.append(tup_id[at])
-                acks.values.append(tup_id[at + 1])
-            tup_id.clear()  # a second ack, or a fail after it, says nothing any more
+        if isinstance(tup_id, TrackedId):
+            owed = tup_id.settle()
+            self._roots += owed
+            self._values += owed.values()
 
     def fail(self, tup_id: object) -> None:
-        if isinstance(tup_id, Anchored):
-            for root in tup_id[::2]:
-                self._towards(root).failed.append(root)
-            tup_id.clear()
+        if isinstance(tup_id, TrackedId):
+            self._failed += tup_id.settle()
+
+    def short_ack(self, counters: Counters) -> Callable[[HasId], None]:
+        """ack() of a whole tuple as a function of its own, since every tuple pays for every look-up."""
+        add_root, add_value = self._roots.append, self._values.append
+
+        def ack(tup: HasId) -> None:
+            counters.acked += 1
+            tup_id = tup.id
+            if type(tup_id) is Anchored:
+                root = tup_id.root
+                if root:
+                    add_root(root)
+                    add_value(tup_id.value)
+                    tup_id.root = 0
+            else:
+                self.ack(tup_id)
+
+        return ack
 
     def flush(self) -> None:
-        for spout, acks in self._by_spout.items():
-            prefix = Prefix(ACK, spout, self._task, 0, 0, self._epoch, self._incarnation, 0, 0)
-            self._link.send(*seal(prefix, acks.encode()))
-        self._by_spout.clear()
+        roots, values, failed = self._roots, self._values, self._failed
+        if failed or (roots and task_of(min(roots)) != task_of(max(roots))):
+            for spout, acks in _by_spout(roots, values, failed).items():
+                self._send(spout, acks)
+        elif roots:
+            # Mostly one frame has been worked off, all of one spout, and often by a bolt that only acks.
+            whole = roots == values
+            self._send(task_of(roots[0]), Acks(roots, [], [], []) if whole else Acks([], roots, values, []))
+        else:
+            return
+        # Cleared, not replaced: short_ack() holds on to them.
+        for told in (roots, values, failed):
+            told.clear()
 
-    def _towards(self, root: int) -> Acks:
-        spout = task_of(root)
-        acks = self._by_spout.get(spout)
-        if acks is None:
-            acks = self._by_spout[spout] = Acks([], [], [])
-        return acks
+    def _send(self, spout: int, acks: Acks) -> None:
+        prefix = Prefix(ACK, spout, self._task, 0, 0, self._epoch, self._incarnation, 0, 0)
+        self._link.send(*seal(prefix, acks.encode()))
+
+
+def _by_spout(roots: list[int], values: list[int], failed: list[int]) -> dict[int, Acks]:
+    """The same, for each spout task its own."""
+    told: dict[int, Acks] = {task_of(root): Acks([], [], [], []) for root in (*roots, *failed)}
+    for root, value in zip(roots, values, strict=True):
+        acks = told[task_of(root)]
+        acks.roots.append(root)
+        acks.values.append(value)
+    for root in failed:
+        told[task_of(root)].failed.append(root)
+    return told

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 #: a root is named by task, a few bits of its incarnation, and a count
 _TASK_SHIFT: Final = 48
@@ -19,102 +20,133 @@ def task_of(root: int) -> int:
     return root >> _TASK_SHIFT
 
 
-#: a root that is over: the id its spout gave it, and seconds since it was emitted
-Outcome = tuple[Any, float]
+class Over(NamedTuple):
+    """Roots that are over, all at one time."""
+
+    ids: list[Any]
+    #: when each of them was emitted
+    born: list[float]
+    at: float
 
 
 class Roots:
     """The trees of one spout task, in the order in which they were emitted.
 
     Three lists with one entry per root, from the oldest that is not over: found by arithmetic, not hashing.
+    They are never replaced, so that emit() may hold on to them.
     """
 
-    def __init__(self, task: int, incarnation: int, timeout: float | None) -> None:
+    def __init__(self, task: int, incarnation: int, timeout: float | None, count: int = 0) -> None:
         self._name = task << _TASK_SHIFT | (incarnation & _TAG_MASK) << _TAG_SHIFT
         self.timeout = timeout
-        self._xors: list[int | None] = []  # None: over
-        self._ids: list[Any] = []
-        self._emitted_at: list[float] = []
+        every = range(self._name, self._name + _COUNT_MASK + 1)
+        #: the names of roots to come: whoever takes one adds that root to `xors` and `ids`
+        self.names: Iterator[int] = itertools.chain(
+            every[count:], itertools.chain.from_iterable(itertools.repeat(every))
+        )
+        self.xors: list[int] = []  # 0: over
+        self.ids: list[Any] = []
+        #: shorter than the others by the roots that have been emitted since the last stamp()
+        self._born: list[float] = []
         #: count of the root at index 0 of the lists
-        self._base = 0
+        self._base = count
         #: index of the oldest root that is not over
         self._head = 0
-        #: index of the root whose tuples are just being emitted
-        self._open: int | None = None
-        self.pending = 0
+        #: how many in the lists are over
+        self._ended = 0
 
-    def open(self, tup_id: Any, now: float) -> int:
-        """Begin a tree; its tuples carry this root."""
-        self._open = len(self._xors)
-        self._xors.append(0)
-        self._ids.append(tup_id)
-        self._emitted_at.append(now)
-        self.pending += 1
-        return self._name | (self._base + self._open) & _COUNT_MASK
+    @property
+    def pending(self) -> int:
+        return len(self.ids) - self._ended
 
-    def close(self, edges: int, now: float) -> Outcome | None:
-        """All tuples of the open root are on their way; it may be over already, or have had no reader."""
-        index, self._open = self._open, None
-        if index is None or self._xors[index] is None:
-            return None
-        self._xors[index] ^= edges  # type: ignore[operator]
-        return self._end(index, now) if self._xors[index] == 0 else None
+    def add(self, tup_id: Any, xor: int | None = None) -> int:
+        """Begin a tree, given the XOR of the edges of all copies. Without it: the root is the only edge.
 
-    def ack(self, roots: Iterable[int], values: Iterable[int], now: float) -> list[Outcome]:
+        That need not be random: all other edges of the tree are, so they do not cancel it out.
+        """
+        root = next(self.names)
+        self.xors.append(root if xor is None else xor)
+        self.ids.append(tup_id)
+        return root
+
+    def stamp(self, now: float) -> None:
+        """Note the time of all that was emitted since the last stamp: many share one look at a clock."""
+        self._born.extend(itertools.repeat(now, len(self.ids) - len(self._born)))
+
+    def ack_whole(self, roots: list[int], now: float) -> Over:
+        """Apply the acks of only copies of which nothing was made; the roots that are over now."""
+        first = (roots[0] - self._name - self._base) & _COUNT_MASK if roots else 0
+        last = first + len(roots)
+        if self.xors[first:last] != roots:  # else they are neighbours, and all as they were emitted
+            return self.ack(roots, roots, now)
+        self.stamp(now)
+        over = Over(self.ids[first:last], self._born[first:last], now)
+        self.xors[first:last] = itertools.repeat(0, len(roots))
+        self.ids[first:last] = itertools.repeat(None, len(roots))
+        self._ended += len(roots)
+        if first == self._head:
+            self._head = last
+        self._advance()
+        return over
+
+    def ack(self, roots: Iterable[int], values: Iterable[int], now: float) -> Over:
         """Apply what a bolt has acked; the roots that are over now."""
-        over: list[Outcome] = []
-        xors, name, base = self._xors, self._name, self._base
-        size = len(xors)
+        self.stamp(now)
+        over = Over([], [], now)
+        xors, name, base, size = self.xors, self._name, self._base, len(self.xors)
         for root, value in zip(roots, values, strict=True):
             index = (root - name - base) & _COUNT_MASK
             if index >= size or root & ~_COUNT_MASK != name:
                 continue  # over long ago, or of the task that was here before us
             xor = xors[index]
-            if xor is None:
-                continue
-            xors[index] = xor = xor ^ value
-            if xor == 0 and index != self._open:
-                over.append(self._end(index, now))
+            if xor == value:
+                if xor:
+                    self._end(index, over)
+            elif xor:
+                xors[index] = xor ^ value
         self._advance()
         return over
 
-    def fail(self, roots: Iterable[int], now: float) -> list[Outcome]:
+    def fail(self, roots: Iterable[int], now: float) -> Over:
         """Roots that a bolt has failed."""
-        over: list[Outcome] = []
+        self.stamp(now)
+        over = Over([], [], now)
         for root in roots:
             index = (root - self._name - self._base) & _COUNT_MASK
-            ours = index < len(self._xors) and root & ~_COUNT_MASK == self._name
-            if ours and self._xors[index] is not None:
-                over.append(self._end(index, now))
+            ours = index < len(self.xors) and root & ~_COUNT_MASK == self._name
+            if ours and self.xors[index]:
+                self._end(index, over)
         self._advance()
         return over
 
-    def expire(self, now: float) -> list[Outcome]:
+    def expire(self, now: float) -> Over:
         """Roots whose time is up; they were emitted in order, so the oldest are in front."""
-        over: list[Outcome] = []
+        self.stamp(now)
+        over = Over([], [], now)
         if self.timeout is None:
             return over
         latest = now - self.timeout
         self._advance()
-        while self._head < len(self._xors) and self._emitted_at[self._head] <= latest:
-            over.append(self._end(self._head, now))
+        while self._head < len(self.xors) and self._born[self._head] <= latest:
+            self._end(self._head, over)
             self._advance()
         return over
 
-    def _end(self, index: int, now: float) -> Outcome:
-        outcome = (self._ids[index], now - self._emitted_at[index])
-        self._xors[index] = None
-        self._ids[index] = None
-        self.pending -= 1
-        return outcome
+    def _end(self, index: int, over: Over) -> None:
+        over.ids.append(self.ids[index])
+        over.born.append(self._born[index])
+        self.xors[index] = 0
+        self.ids[index] = None
+        self._ended += 1
 
     def _advance(self) -> None:
         """Leave behind what is over; the lists are cut now and then, not for every root."""
-        head, xors, size = self._head, self._xors, len(self._xors)
-        while head < size and xors[head] is None:
+        head, xors, size = self._head, self.xors, len(self.xors)
+        while head < size and not xors[head]:
             head += 1
         self._head = head
-        if head > 4096 and head * 2 > size and self._open is None:
-            del self._xors[:head], self._ids[:head], self._emitted_at[:head]
+        if head > 4096 and head * 2 > size:
+            del self.xors[:head], self.ids[:head], self._born[:head]
             self._base += head
+            self._ended -= head
             self._head = 0

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import getrandbits
 from typing import Any
 
 from heronpy.instances.acking.anchored import Edges
-from heronpy.instances.acking.roots import Outcome, Roots
+from heronpy.instances.acking.roots import Over, Roots
+from heronpy.instances.acking.short_emit import SpoutEmit, short_emit
 from heronpy.instances.acking.wire import Acks
-from heronpy.instances.collector import Collector, ShortEmit
+from heronpy.instances.collector import Collector
 
 
 class Tracker:
@@ -21,11 +24,14 @@ class Tracker:
     ) -> None:
         self._roots = roots
         self._emit = collector.emit
-        self.short_emit: ShortEmit | None = collector.short_way()
         self._clock = clock
         self._max_pending = max_pending
-        self.acked: deque[Outcome] = deque()
-        self.failed: deque[Outcome] = deque()
+        self.acked: deque[Over] = deque()
+        self.failed: deque[Over] = deque()
+        #: emit() of the spout; a tuple with an id is the root of a tree
+        self.emit: SpoutEmit = short_emit(
+            collector.plain_ways(), roots, self._emit_long, self._plant, self.stamp
+        )
 
     @property
     def patience(self) -> float:
@@ -41,49 +47,43 @@ class Tracker:
     def pending(self) -> int:
         return self._roots.pending
 
-    def emit(
-        self, tup: Any, tup_id: Any, stream: str, direct_task: int | None, need_task_ids: bool
+    def stamp(self) -> None:
+        """Note when the last tuples were emitted: before anything may wait, and at the end of every turn."""
+        self._roots.stamp(self._clock())
+
+    def _emit_long(
+        self,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str = "default",
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
     ) -> list[int] | None:
-        """Emit; a tuple with an id is the root of a tree."""
-        if tup_id is None:
-            return self._emit(tup, stream, direct_task, need_task_ids, _untracked)
-        now = self._clock()
-        root = self._roots.open(tup_id, now)
-        if direct_task is None and not need_task_ids and self.short_emit is not None:
-            xor = self.short_emit(tup, stream, root)
-            if xor >= 0:
-                self._close(xor, now)
-                return None
-        xor = 0
+        edges_of = _untracked if tup_id is None else functools.partial(self._plant, tup_id)
+        return self._emit(tup, stream, direct_task, need_task_ids, edges_of)
 
-        def edges_of() -> Edges:
-            nonlocal xor
-            edge = getrandbits(64)
-            xor ^= edge
-            return root, edge
-
-        try:
-            tasks = self._emit(tup, stream, direct_task, need_task_ids, edges_of)
-        except BaseException:
-            self._roots.close(xor, now)  # refused: there is nothing to be told of
-            raise
-        self._close(xor, now)
-        return tasks
-
-    def _close(self, xor: int, now: float) -> None:
-        outcome = self._roots.close(xor, now)
-        if outcome is not None:
-            self.acked.append(outcome)
+    def _plant(self, tup_id: Any, copies: int) -> Sequence[Edges]:
+        """Begin a tree before any of its tuples leaves, so that acks may come as early as they like."""
+        if copies == 0:
+            now = self._clock()
+            self.acked.append(Over([tup_id], [now], now))  # nobody reads it
+            return ()
+        edges = [getrandbits(64) for _ in range(copies)]
+        xor = functools.reduce(operator.xor, edges) if copies > 1 else None
+        root = self._roots.add(tup_id, xor)
+        self.stamp()
+        return (root,) if copies == 1 else [(root, edge) for edge in edges]
 
     def on_acks(self, acks: Acks) -> None:
         now = self._clock()
-        self.acked.extend(self._roots.ack(acks.roots, acks.values, now))
-        self.failed.extend(self._roots.fail(acks.failed, now))
+        self.acked.append(self._roots.ack_whole(acks.whole, now))
+        self.acked.append(self._roots.ack(acks.roots, acks.values, now))
+        self.failed.append(self._roots.fail(acks.failed, now))
 
     def expire(self) -> None:
         """Fail what has waited for longer than the message timeout."""
-        self.failed.extend(self._roots.expire(self._clock()))
+        self.failed.append(self._roots.expire(self._clock()))
 
 
-def _untracked() -> Edges:
-    return None
+def _untracked(copies: int) -> Sequence[Edges]:
+    return [None] * copies

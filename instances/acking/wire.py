@@ -8,38 +8,46 @@ from array import array
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
-from heronpy.instances.acking.anchored import Anchored, Edges
+from heronpy.instances.acking.anchored import Anchored, AnchoredToMany, Edges, TrackedId
 from heronpy.kernel.errors import ProtocolError
 
 _HEAD = struct.Struct("<BI")
 _ONE_EACH: Final = 1
 _MANY: Final = 2
-_ACK_HEAD = struct.Struct("<II")
-_NOT_TRACKED: Final = (0, 0)
+_ONLY_COPIES: Final = 3
+_ACK_HEAD = struct.Struct("<III")
 
 
 def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
     """One payload out of what every tuple of a batch is anchored to, and the batch."""
     kinds = set(map(type, edges))
-    if dict not in kinds:
-        pairs = edges if kinds == {tuple} else [edge or _NOT_TRACKED for edge in edges]
+    if kinds == {int}:
+        form, anchors = _ONLY_COPIES, array("Q", cast("Sequence[int]", edges)).tobytes()
+    elif dict not in kinds:
+        pairs = edges if kinds == {tuple} else map(_pair, edges)
         flat = itertools.chain.from_iterable(cast("Sequence[tuple[int, int]]", pairs))
-        anchors = array("Q", flat).tobytes()
-        return _HEAD.pack(_ONE_EACH, len(anchors)) + anchors + batch
-    each = [list(_pairs(edge)) for edge in edges]
-    counts = array("H", map(len, each))
-    numbers = array("Q", (number for pairs in each for pair in pairs for number in pair))
-    anchors = counts.tobytes() + numbers.tobytes()
-    return _HEAD.pack(_MANY, len(anchors)) + anchors + batch
+        form, anchors = _ONE_EACH, array("Q", flat).tobytes()
+    else:
+        each = [list(_pairs(edge)) for edge in edges]
+        counts = array("H", map(len, each))
+        numbers = array("Q", (number for pairs in each for pair in pairs for number in pair))
+        form, anchors = _MANY, counts.tobytes() + numbers.tobytes()
+    return _HEAD.pack(form, len(anchors)) + anchors + batch
+
+
+def _pair(edges: Edges) -> tuple[int, int]:
+    if isinstance(edges, int):
+        return edges, edges
+    return cast("tuple[int, int] | None", edges) or (0, 0)
 
 
 def _pairs(edges: Edges) -> Sequence[tuple[int, int]]:
     if edges is None:
         return ()
-    return list(edges.items()) if isinstance(edges, dict) else [edges]
+    return list(edges.items()) if isinstance(edges, dict) else [_pair(edges)]
 
 
-def decode_anchored(payload: bytes, tuples: int) -> tuple[list[Anchored | None], bytes]:
+def decode_anchored(payload: bytes, tuples: int) -> tuple[Sequence[TrackedId | None], bytes]:
     """The ids of a batch's tuples, and the batch; ProtocolError for sizes that are not what is there."""
     if len(payload) < _HEAD.size:
         msg = f"anchored batch of {len(payload)} bytes"
@@ -47,43 +55,42 @@ def decode_anchored(payload: bytes, tuples: int) -> tuple[list[Anchored | None],
     form, size = _HEAD.unpack_from(payload)
     anchors = payload[_HEAD.size : _HEAD.size + size]
     batch = payload[_HEAD.size + size :]
+    if form == _ONLY_COPIES and len(anchors) == size == 8 * tuples:
+        roots = array("Q", anchors).tolist()
+        return list(map(Anchored, roots, roots)), batch
     if form == _ONE_EACH and len(anchors) == size == 16 * tuples:
         numbers = array("Q", anchors)
-        roots = numbers[::2]
-        ids: list[Anchored | None] = list(map(Anchored, zip(roots, numbers[1::2], strict=True)))
-        if 0 in roots:
-            ids = [tup_id if tup_id and tup_id[0] else None for tup_id in ids]
-        return ids, batch
+        ids = list(map(Anchored, numbers[::2], numbers[1::2]))
+        return [tup_id if tup_id.root else None for tup_id in ids], batch
     if form == _MANY and len(anchors) == size >= 2 * tuples:
         return _decode_many(anchors, tuples), batch
     msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
     raise ProtocolError(msg)
 
 
-def _decode_many(anchors: bytes, tuples: int) -> list[Anchored | None]:
+def _decode_many(anchors: bytes, tuples: int) -> list[TrackedId | None]:
     counts = array("H", anchors[: 2 * tuples])
     if len(anchors) != 2 * tuples + 16 * sum(counts):
         msg = f"{len(anchors)} bytes of anchors for {sum(counts)} edges of {tuples} tuples"
         raise ProtocolError(msg)
-    numbers = array("Q", anchors[2 * tuples :])
-    ids: list[Anchored | None] = []
-    at = 0
-    for count in counts:
-        ids.append(Anchored(numbers[at : at + 2 * count]) if count else None)
-        at += 2 * count
-    return ids
+    numbers = iter(array("Q", anchors[2 * tuples :]))
+    pairs = zip(numbers, numbers, strict=True)
+    return [AnchoredToMany(dict(itertools.islice(pairs, count))) if count else None for count in counts]
 
 
 class Acks(NamedTuple):
     """What one bolt task tells one spout task."""
 
+    #: roots whose only copy was acked, and nothing had been made of it: the value is the root again
+    whole: list[int]
     roots: list[int]
+    #: of each of the roots, what was owed for it
     values: list[int]
     failed: list[int]
 
     def encode(self) -> bytes:
-        numbers = array("Q", [*self.roots, *self.values, *self.failed])
-        return _ACK_HEAD.pack(len(self.roots), len(self.failed)) + numbers.tobytes()
+        numbers = array("Q", [*self.whole, *self.roots, *self.values, *self.failed])
+        return _ACK_HEAD.pack(len(self.whole), len(self.roots), len(self.failed)) + numbers.tobytes()
 
     @classmethod
     def decode(cls, payload: bytes) -> Acks:
@@ -91,9 +98,9 @@ class Acks(NamedTuple):
         if len(payload) < _ACK_HEAD.size:
             msg = f"acks of {len(payload)} bytes"
             raise ProtocolError(msg)
-        acked, failed = _ACK_HEAD.unpack_from(payload)
-        if len(payload) != _ACK_HEAD.size + 8 * (2 * acked + failed):
-            msg = f"acks of {len(payload)} bytes for {acked} acked and {failed} failed"
+        whole, acked, failed = _ACK_HEAD.unpack_from(payload)
+        if len(payload) != _ACK_HEAD.size + 8 * (whole + 2 * acked + failed):
+            msg = f"acks of {len(payload)} bytes for {whole} whole, {acked} acked and {failed} failed"
             raise ProtocolError(msg)
-        numbers = array("Q", payload[_ACK_HEAD.size :]).tolist()
-        return cls(numbers[:acked], numbers[acked : 2 * acked], numbers[2 * acked :])
+        numbers = iter(array("Q", payload[_ACK_HEAD.size :]).tolist())
+        return cls(*(list(itertools.islice(numbers, count)) for count in (whole, acked, acked, failed)))

@@ -46,10 +46,11 @@ GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
     "frame": (lambda data: unseal(data[:PREFIX_BYTES], data[PREFIX_BYTES:]), [b"".join(FRAME)]),
     "route": (route, [FRAME[0]]),
     "grant": (Grant.decode, [Grant(1, 2, 3).encode()]),
-    "acks": (Acks.decode, [Acks([1, 2], [3, 4], [5]).encode(), Acks([], [], []).encode()]),
+    "acks": (Acks.decode, [Acks([6], [1, 2], [3, 4], [5]).encode(), Acks([], [], [], []).encode()]),
     "anchored": (
         lambda data: decode_anchored(data, 3),
         [
+            encode_anchored([1, 2, 3], BATCH),
             encode_anchored([(1, 2), None, (3, 4)], BATCH),
             encode_anchored([{1: 2, 3: 4}, None, (5, 6)], BATCH),
         ],
@@ -113,12 +114,12 @@ def test_an_identity_is_one_of_ours_or_a_value_error(identity: bytes) -> None:
         incarnation_of(identity)
 
 
-@given(LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
-def test_acks_that_lie_about_how_many_they_are(acked: int, failed: int, rest: bytes) -> None:
-    judge(Acks.decode, struct.pack("<II", acked, failed) + rest)
+@given(LYING_COUNTS, LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
+def test_acks_that_lie_about_how_many_they_are(whole: int, acked: int, failed: int, rest: bytes) -> None:
+    judge(Acks.decode, struct.pack("<III", whole, acked, failed) + rest)
 
 
-@given(st.integers(0, 3), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
+@given(st.integers(0, 4), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
 def test_anchors_that_lie_about_how_many_they_are(form: int, size: int, tuples: int, rest: bytes) -> None:
     judge(lambda data: decode_anchored(data, tuples), struct.pack("<BI", form, size) + rest)
 

@@ -382,7 +382,7 @@ def test_emit_tells_the_tasks_when_asked_and_its_hook_always() -> None:
     emitter = Emitter(edge("all"), edge("direct", stream="exact"), par=3)
     heard: list[tuple[Any, str, list[int]]] = []
     assert emitter.collector.emit(["a", 1], "default", None, True) == [2, 3, 4]
-    emitter.collector.emit_hook = lambda values, stream, tasks: heard.append((values, stream, tasks))
+    emitter.collector.tell_of_emits(lambda values, stream, tasks: heard.append((values, stream, tasks)))
     assert emitter.collector.emit(["b", 2], "exact", 3, False) is None
     assert heard == [(("b", 2), "exact", [3])]
     assert emitter.counters.emitted == {"default": 1, "exact": 1}
