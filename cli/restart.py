@@ -6,10 +6,10 @@ import click
 
 from heronpy.cli.options import shortcut, takes_name, takes_settings
 from heronpy.cli.topologies import open_state, require, require_alive
-from heronpy.container.requests import request_restart
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.requests import request_restart
 from heronpy.kernel.tree import Tree
 
 MASTER_CONTAINER = 0

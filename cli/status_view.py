@@ -36,7 +36,7 @@ INSTANCE_HEADERS = (
 CONTAINER_HEADERS = ("container", "state", "endpoint", "frames", "MB", "backlog", "dropped", "rejected")
 
 #: the first of these that an instance is in is what its component is in
-WORST_FIRST = ("failed", "missing", "starting", "paused", "running")
+WORST_FIRST = ("failed", "missing", "silent", "starting", "paused", "running")
 #: share of the time spent waiting for credit from which on it is worth a line
 NOTABLE_WAITING = 0.5
 #: most names in one line

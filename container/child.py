@@ -19,6 +19,7 @@ from heronpy.container.launch import Child, Role, TopologyLaunch
 from heronpy.container.roles import ROLES, load
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.lifeline import beat
 
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70
@@ -29,7 +30,7 @@ _PR_SET_NAME = 15
 
 
 class Start(msgspec.Struct, frozen=True):
-    """All that a new child is told; `child.lifeline` is its number for the pipe."""
+    """All that a new child is told; `child.lifeline` is its number for the socket."""
 
     child: Child
     log: str
@@ -41,6 +42,7 @@ def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLE
     try:
         # so that whatever it forks can be ended with it
         os.setpgid(0, 0)
+        beat(start.child.lifeline)
         _own_stdio(start.log)
         _restore_signals()
         _name_process(start.child.name)

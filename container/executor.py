@@ -25,8 +25,10 @@ from heronpy.container.supervisor import Clock, Supervisor, Wanted
 from heronpy.container.wanted import wanted_children
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeMissing, PeerLost, StateError, VersionConflict
+from heronpy.kernel.lifeline import has_beaten
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.pulse import Pulse
 from heronpy.kernel.tree import Tree
 from heronpy.kernel.wakeup import Wakeup
 
@@ -63,10 +65,14 @@ class Executor:
         self._wakeup = Wakeup()
         self._nursery = nursery
         self._record = ExecutorRecord(state, self._launch.topology, container)
+        silence = self._config.number("container.silence")
+        self._pulse = Pulse(state, self._tree.pulse(container), silence)
+        self._pulse_at = 0.0
         self._supervisor = Supervisor(
             container,
             self._record.incarnation,
             RestartPolicy.of(self._config),
+            silence,
             self._start_child,
             lambda name: str(self._launch.logs / f"{name}.log"),
         )
@@ -86,8 +92,12 @@ class Executor:
         self._startup()
         while not self._stopping:
             self._turn()
+        if self._exit_code == FENCED:
+            self._supervisor.kill_all()
         self._supervisor.want((), _clock(), self._patience)
         while not self._supervisor.idle():
+            if self._exit_code == FENCED:
+                self._supervisor.kill_all()
             self._turn()
         self._shutdown()
         return self._exit_code
@@ -111,12 +121,16 @@ class Executor:
         clock = _clock()
         if self._read_plan_at is not None and self._read_plan_at <= clock.now and not self._stopping:
             self._read_plan(clock)
+        beaten = [each for each, line in self._supervisor.lifelines() if has_beaten(line)]
+        self._supervisor.hear(beaten, clock)
         self._supervisor.tick(clock)
         silent_after = self._nursery.silent_after()
         if silent_after is not None and silent_after <= clock.now:
             self._nursery.kill()
         if self._keeper is not None and not self._stopping:
             self._keeper.tick(clock.now)
+        if self._pulse_at <= clock.now:
+            self._beat(clock)
         self._publish(clock)
         self._wait(clock.now)
         self._take_replies()
@@ -124,6 +138,7 @@ class Executor:
 
     def _wait(self, now: float) -> None:
         deadlines = [self._supervisor.next_deadline(), self._nursery.silent_after(), self._read_plan_at]
+        deadlines.append(self._pulse_at)
         if self._keeper is not None:
             deadlines.append(self._keeper.next_deadline())
         if self._publish_at:
@@ -195,6 +210,16 @@ class Executor:
                 self._early[pid] = status
         if not self._nursery.waiting():
             self._early.clear()
+
+    def _beat(self, clock: Clock) -> None:
+        """Show the scheduler's process that this one runs."""
+        self._pulse_at = clock.now + self._pulse.interval
+        try:
+            self._pulse.beat()
+        except (VersionConflict, NodeMissing):
+            self._fence()
+        except StateError as error:
+            log.warning("could not give a sign of life: %s", error)
 
     def _publish(self, clock: Clock) -> None:
         if clock.now < self._publish_at:

@@ -8,13 +8,14 @@ import os
 import select
 import signal
 import socket
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Self
 
 import msgspec
 
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.processes import process
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,15 @@ class HostNode(msgspec.Struct, frozen=True):
 
     pid: int
     host: str
+    #: start time, see kernel.processes: with the pid it names one process
+    started: int
     links: dict[str, str] = {}
+
+    @classmethod
+    def of_this_process(cls, links: Mapping[str, str]) -> HostNode:
+        ours = process(os.getpid())
+        assert ours is not None
+        return cls(ours.pid, socket.gethostname(), ours.started, dict(links))
 
 
 class HostProcess:
@@ -45,7 +54,8 @@ class HostProcess:
             self.present = True
             if node.host == socket.gethostname():
                 self._pidfd = os.pidfd_open(node.pid)
-                if MODULE.encode() not in Path(f"/proc/{node.pid}/cmdline").read_bytes():
+                seen = process(node.pid)
+                if seen is None or seen.started != node.started:
                     self._release()
 
     def __enter__(self) -> Self:
@@ -59,10 +69,15 @@ class HostProcess:
         if self._pidfd is not None:
             select.select([self._pidfd], [], [], END_SECONDS)
 
-    def kill(self) -> None:
-        """It does not answer: it must start nothing while another cleans up."""
+    @property
+    def here(self) -> bool:
+        """Whether it runs on this machine."""
+        return self._pidfd is not None
+
+    def kill(self, why: str) -> None:
+        """It must start nothing while another does its work."""
         if self._pidfd is not None:
-            log.warning("the scheduler's process does not answer, killed")
+            log.warning("the scheduler's process %s, killed", why)
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
             self.wait()

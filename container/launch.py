@@ -45,7 +45,7 @@ class Child(msgspec.Struct, frozen=True):
     container: int
     #: raised at every start; the fence against whoever had this place before
     incarnation: int
-    #: read end of a pipe from the executor: end of file means the executor is gone
+    #: its end of a socket to the executor, see kernel.lifeline
     lifeline: int
     #: 0 unless role is "instance"
     task: int = 0

@@ -22,6 +22,8 @@ class RestartPolicy(msgspec.Struct, frozen=True):
     delay: float
     delay_max: float
     reset: float
+    #: restarts in a row; 0 is no limit
+    attempts: int = 0
 
     @classmethod
     def of(cls, config: Config) -> RestartPolicy:
@@ -29,12 +31,17 @@ class RestartPolicy(msgspec.Struct, frozen=True):
             config.number("container.restart_delay"),
             config.number("container.restart_delay_max"),
             config.number("container.restart_reset"),
+            config["container.restart_attempts"],
         )
 
     def after_exit(self, past: Restarts, *, started: float, now: float) -> tuple[Restarts, float]:
         """What to remember, and the time at which to start it again."""
         streak = 1 if now - started >= self.reset else past.streak + 1
         return Restarts(past.total + 1, streak), now + self.pause(streak)
+
+    def gives_up(self, restarts: Restarts) -> bool:
+        """Whether the restart that after_exit() counted is one too many."""
+        return 0 < self.attempts < restarts.streak
 
     def pause(self, streak: int) -> float:
         """Seconds before the restart that is number `streak` in a row."""

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import select
-import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -115,7 +114,7 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
         msg = f"topology {name!r} is not in the state tree"
         raise UserError(msg, hint="submit it again")
     scheduler = registry.scheduler(execution.scheduler)()
-    node = HostNode(os.getpid(), socket.gethostname())
+    node = HostNode.of_this_process({})
     try:
         state.create(tree.scheduler, msgspec.json.encode(node), ephemeral=True)
     except NodeExists:

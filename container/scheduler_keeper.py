@@ -1,4 +1,4 @@
-"""Container 0 looks after the scheduler's process: when it is gone for a while, starts another."""
+"""Container 0 looks after the scheduler's process: ends it when it hangs, starts another when it is gone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable
 
 from heronpy.container.execution import is_current
-from heronpy.container.host_process import MODULE
+from heronpy.container.host_process import MODULE, HostProcess
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.pulse import PulseReader
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -34,7 +35,10 @@ class SchedulerKeeper:
         self._policy = RestartPolicy.of(Config.from_plain(launch.config))
         self._restarts = Restarts()
         self._started = 0.0
-        self._path = Tree(launch.topology).scheduler
+        tree = Tree(launch.topology)
+        self._path, self._pulse = tree.scheduler, tree.scheduler_pulse
+        self._pulses = PulseReader(state, Config.from_plain(launch.config).number("container.silence"))
+        self._look_at = 0.0
         #: when to start one, unless its node appears before
         self._due: float | None = None
         self._changed = True
@@ -45,11 +49,13 @@ class SchedulerKeeper:
         self._wake = wake
         self._state.watch(self._path, self._on_change)
 
-    def next_deadline(self) -> float | None:
-        return self._due
+    def next_deadline(self) -> float:
+        return self._look_at if self._due is None else min(self._look_at, self._due)
 
     def tick(self, now: float) -> None:
         try:
+            if self._look_at <= now:
+                self._look(now)
             if self._changed:
                 self._changed = False
                 self._due = None if self._state.exists(self._path) else self._next_start(now)
@@ -58,6 +64,22 @@ class SchedulerKeeper:
         except StateError as error:
             log.warning("could not look for the scheduler: %s", error)
             self._due = now + GRACE
+
+    def _look(self, now: float) -> None:
+        vigil = self._pulses.vigil
+        self._look_at = now + vigil.interval
+        vigil.look(now)
+        self._pulses.read(self._pulse)
+        if not vigil.silent():
+            return
+        silence = f"has been silent for {vigil.quiet(self._pulse):.0f} s"
+        self._pulses.give_up(self._pulse)
+        with HostProcess(self._state, self._launch.topology) as host:
+            if host.here:
+                # its node goes with it, and the watch on that tells us to start another
+                host.kill(silence)
+            else:
+                log.error("the scheduler's process %s and runs on another machine: end it there", silence)
 
     def _next_start(self, now: float) -> float:
         if not self._started:

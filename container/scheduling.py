@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 import select
 import signal
-import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -17,13 +15,14 @@ from heronpy.container.execution import is_current
 from heronpy.container.host_process import HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
-from heronpy.container.requests import Request, answer_request, pending_requests
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.teardown import clear_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing, UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
+from heronpy.kernel.pulse import Pulse, PulseReader
+from heronpy.kernel.requests import Request, answer_request, pending_requests
 from heronpy.kernel.tree import Tree
 from heronpy.kernel.wakeup import Wakeup
 
@@ -52,17 +51,23 @@ class SchedulerHost:
         self._started: dict[int, float] = {}
         #: when to start a container that ended
         self._due: dict[int, float] = {}
+        #: containers that died too often; only a restart that somebody asks for tries again
+        self._given_up: set[int] = set()
+        self._pulses = PulseReader(state, self._config.number("container.silence"))
+        self._look_at = 0.0
         self._stopping = False
 
     def run(self, on_ready: Callable[[], None]) -> None:
         """Until the topology is killed, or this process is asked to go; containers outlive the latter."""
-        self._startup()
-        on_ready()
-        try:
-            while not self._stopping:
-                self._turn()
-        finally:
-            self._scheduler.close()
+        pulse = Pulse(self._state, self._tree.scheduler_pulse, self._config.number("container.silence"))
+        with pulse.in_background(on_fenced=self._on_fenced):
+            self._startup()
+            on_ready()
+            try:
+                while not self._stopping:
+                    self._turn()
+            finally:
+                self._scheduler.close()
 
     def _startup(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -70,17 +75,15 @@ class SchedulerHost:
         for path in (self._tree.requests, self._tree.packing_plan, self._tree.execution):
             self._state.watch(path, self._wake)
         self._scheduler.initialize(self._config, self._launcher)
-        node = HostNode(os.getpid(), socket.gethostname(), dict(self._scheduler.links()))
+        node = HostNode.of_this_process(self._scheduler.links())
         version = self._state.get(self._tree.scheduler).version
         self._state.set(self._tree.scheduler, msgspec.json.encode(node), version=version)
         self._start_missing()
 
     def _start_missing(self) -> None:
         running = set(self._scheduler.adopt(self._plan))
-        containers = [0, *(container.id for container in self._plan.containers)]
-        missing = [each for each in containers if each not in running]
-        now = time.monotonic()
-        self._started = dict.fromkeys(containers, now)
+        missing = [each for each in self._everyone() if each not in running]
+        self._begin_anew(self._everyone())
         if not running:
             self._scheduler.on_schedule(self._plan)
         elif missing:
@@ -98,10 +101,12 @@ class SchedulerHost:
             return
         self._follow_plan()
         now = time.monotonic()
+        if self._look_at <= now:
+            self._look_for_silent(now)
         self._restart_due(now)
-        soonest = min(self._due.values(), default=now + LONG)
+        soonest = min([self._look_at, *self._due.values()])
         for ended in self._watch(min(LONG, max(0.0, soonest - now))):
-            self._on_exit(ended)
+            self._on_end(ended.container, _words(ended.status))
 
     def _watch(self, timeout: float) -> list[ContainerExit]:
         if not self._scheduler.stateful:
@@ -121,15 +126,47 @@ class SchedulerHost:
         poll.poll(timeout * 1000)
         self._wakeup.drain()
 
-    def _on_exit(self, ended: ContainerExit) -> None:
+    def _look_for_silent(self, now: float) -> None:
+        """An executor that has given signs of life and gives none any more is stopped, or hangs."""
+        vigil = self._pulses.vigil
+        self._look_at = now + vigil.interval
+        vigil.look(now)
+        paths = {self._tree.pulse(each): each for each in self._everyone() if each not in self._due}
+        for path in paths:
+            self._pulses.read(path)
+        for path in vigil.silent():
+            how = f"silent for {vigil.quiet(path):.0f} s"
+            self._pulses.give_up(path)
+            if path in paths:
+                self._on_end(paths[path], how)
+
+    def _on_end(self, container: int, how: str) -> None:
+        """It ended, or must: it is started again, which ends whatever is left of it."""
         now = time.monotonic()
-        past = self._restarts.get(ended.container, Restarts())
-        started = self._started.get(ended.container, now)
-        self._restarts[ended.container], at = self._policy.after_exit(past, started=started, now=now)
-        self._due[ended.container] = at
-        log.warning(
-            "container %d ended (%s), restart in %.1f s", ended.container, _words(ended.status), at - now
-        )
+        past = self._restarts.get(container, Restarts())
+        started = self._started.get(container, now)
+        restarts, at = self._policy.after_exit(past, started=started, now=now)
+        if self._policy.gives_up(restarts):
+            how = f"given up after {past.streak} restarts in a row: {how}"
+            log.error("container %d %s", container, how)
+            self._given_up.add(container)
+            self._state.set(self._tree.given_up(container), how.encode())
+            return
+        self._restarts[container], self._due[container] = restarts, at
+        log.warning("container %d ended (%s), restart in %.1f s", container, how, at - now)
+
+    def _begin_anew(self, containers: Iterable[int]) -> None:
+        """They were started because somebody wished so, or are new to us: what was before does not count."""
+        now = time.monotonic()
+        for container in containers:
+            self._due.pop(container, None)
+            self._restarts.pop(container, None)
+            self._given_up.discard(container)
+            self._started[container] = now
+            self._state.delete(self._tree.given_up(container))
+
+    def _everyone(self) -> list[int]:
+        return [0, *(container.id for container in self._plan.containers)]
 
     def _restart_due(self, now: float) -> None:
         due = [container for container, at in self._due.items() if at <= now]
@@ -141,7 +178,7 @@ class SchedulerHost:
             except Exception:
                 # a full disk, or a plugin's mistake: the others still need us, and it may pass
                 log.exception("container %d could not be started", container)
-                self._on_exit(ContainerExit(container, None))
+                self._on_end(container, "could not be started")
 
     def _follow_plan(self) -> None:
         try:
@@ -164,7 +201,9 @@ class SchedulerHost:
                 self._serve(request)
             except Exception as error:
                 log.exception("%s failed", request.kind)
-                answer_request(self._state, path, request, str(error) or type(error).__name__)
+                reason = str(error) or type(error).__name__
+                # nobody waits for the answer to a replacement
+                answer_request(self._state, path, request, "" if request.kind == "replace" else reason)
                 continue
             if self._stopping:
                 return
@@ -177,22 +216,29 @@ class SchedulerHost:
             clear_topology(self._state, self._name, work, self._launch, keep_logs=request.keep_logs)
             self._stopping = True
             return
-        everyone = [0, *(container.id for container in self._plan.containers)]
+        everyone = self._everyone()
         chosen = everyone if request.container is None else [request.container]
         if unknown := set(chosen) - set(everyone):
             msg = f"there is no container {unknown.pop()}; it has {', '.join(map(str, everyone))}"
             raise UserError(msg)
-        self._scheduler.on_restart(chosen)
-        now = time.monotonic()
+        if request.kind == "restart":
+            self._scheduler.on_restart(chosen)
+            self._begin_anew(chosen)
+            return
         for container in chosen:
-            self._due.pop(container, None)
-            self._started[container] = now
+            if container not in self._due and container not in self._given_up:
+                self._on_end(container, request.reason)
 
     def _wake(self) -> None:
         self._wakeup.wake()
         self._scheduler.wake()
 
     def _on_stop_signal(self, *_: object) -> None:
+        self._stopping = True
+        self._wake()
+
+    def _on_fenced(self) -> None:
+        log.warning("another process has this topology, or it was killed: ending")
         self._stopping = True
         self._wake()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
+import socket
 from collections.abc import Callable, Iterable
 from typing import Literal
 
@@ -13,12 +15,17 @@ import msgspec
 from heronpy.container.child import Start
 from heronpy.container.launch import Child, Role
 from heronpy.container.restart_policy import RestartPolicy, Restarts
+from heronpy.kernel.lifeline import lifeline
 from heronpy.kernel.tree import ChildView
+from heronpy.kernel.vigil import Vigil
 
 log = logging.getLogger(__name__)
 
 #: an executor's incarnation is shifted by this much; the starts of its children are counted below it
 START_BITS = 20
+
+#: a child that has said nothing for this long, or half of what is deadly, is worth a word in status
+QUIET_SECONDS = 3.0
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -47,30 +54,47 @@ class Ward:
         self.pid = 0
         #: 0 while it is not started
         self.incarnation = 0
-        #: write end of its pipe, -1 while it is not started
-        self.lifeline = -1
+        #: our end of it, None while it is not started
+        self.lifeline: socket.socket | None = None
         self.started = 0.0
         #: when to start it, while it is not started
         self.due = clock.now
         #: when to send SIGKILL, while it is leaving
         self.patience: float | None = None
+        #: why we killed it, while it is not reaped
+        self.verdict = ""
         self.last_exit = ""
         self.since = clock.wall
+        #: it has died too often; only a restart of the container tries again
+        self.given_up = False
 
-    def view(self) -> ChildView:
-        state: Literal["running", "waiting"] = "running" if self.pid else "waiting"
-        return ChildView(self.pid, state, self.restarts.total, self.last_exit, self.since)
+    def view(self, *, quiet: bool) -> ChildView:
+        state: Literal["running", "silent", "waiting", "given_up"] = "waiting"
+        if self.pid:
+            state = "silent" if quiet or self.verdict else "running"
+        elif self.given_up:
+            state = "given_up"
+        streak = self.restarts.streak
+        return ChildView(self.pid, state, self.restarts.total, self.last_exit, self.since, streak)
 
     def signal(self, number: signal.Signals) -> None:
         # a child that was not reaped keeps its pid, so this cannot hit a stranger
         if self.pid:
             os.kill(self.pid, number)
 
+    def kill(self) -> None:
+        """End it with all that it forked, even if it is stopped."""
+        self.signal(signal.SIGKILL)
+        if self.pid:
+            # it has a group only once it has come as far as to make one
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+
     def let_go(self) -> None:
         """Close the lifeline: should the process still run, it ends."""
-        if self.lifeline >= 0:
-            os.close(self.lifeline)
-            self.lifeline = -1
+        if self.lifeline is not None:
+            self.lifeline.close()
+            self.lifeline = None
 
 
 #: told how to start a child; the pid comes back through Supervisor.on_started
@@ -85,6 +109,7 @@ class Supervisor:
         container: int,
         incarnation: int,
         policy: RestartPolicy,
+        silence: float,
         start: StartChild,
         log_path: Callable[[str], str],
     ) -> None:
@@ -95,6 +120,8 @@ class Supervisor:
         self._log_path = log_path
         self._starts = 0
         self._wards: dict[str, Ward] = {}
+        #: by incarnation
+        self._vigil: Vigil[int] = Vigil(silence)
         #: no longer wanted, not yet gone
         self._leaving: list[Ward] = []
 
@@ -109,11 +136,30 @@ class Supervisor:
             if name not in self._wards:
                 self._wards[name] = Ward(each, clock)
 
+    def lifelines(self) -> list[tuple[int, socket.socket]]:
+        """Incarnation and our end of the lifeline of everybody who should give signs of life."""
+        lines = ((ward.incarnation, ward.lifeline) for ward in self._wards.values())
+        return [(incarnation, line) for incarnation, line in lines if line is not None]
+
+    def hear(self, beaten: Iterable[int], clock: Clock) -> None:
+        """These have given a sign of life since the last call. Must come before tick(), which judges."""
+        self._vigil.look(clock.now)
+        for incarnation in beaten:
+            if self._vigil.awaits(incarnation):
+                self._vigil.hear(incarnation)
+
     def tick(self, clock: Clock) -> None:
-        """Start who is due; kill who was asked to leave and has not."""
+        """Start who is due; kill who is silent, or was asked to leave and has not."""
         for ward in self._wards.values():
-            if not ward.incarnation and ward.due <= clock.now:
+            if not ward.incarnation and not ward.given_up and ward.due <= clock.now:
                 self._launch(ward, clock)
+        silent = set(self._vigil.silent())
+        for ward in self._wards.values():
+            if ward.incarnation in silent and ward.pid:
+                ward.verdict = f"silent for {self._vigil.quiet(ward.incarnation):.0f} s, killed"
+                self._vigil.forget(ward.incarnation)
+                log.warning("%s: %s", ward.wanted.name, ward.verdict)
+                ward.kill()
         for ward in self._leaving:
             if ward.patience is not None and ward.patience <= clock.now:
                 log.warning("%s did not end in time, killed", ward.wanted.name)
@@ -123,9 +169,10 @@ class Supervisor:
 
     def next_deadline(self) -> float | None:
         """When tick() has something to do, if nothing happens before."""
-        due = [ward.due for ward in self._wards.values() if not ward.incarnation]
+        due = [ward.due for ward in self._wards.values() if not ward.incarnation and not ward.given_up]
         patience = [ward.patience for ward in self._leaving if ward.patience is not None]
-        return min(due + patience, default=None)
+        look = self._vigil.next_look()
+        return min([*due, *patience, *([] if look is None else [look])], default=None)
 
     def on_started(self, incarnation: int, pid: int, clock: Clock) -> None:
         for ward in (*self._wards.values(), *self._leaving):
@@ -133,6 +180,8 @@ class Supervisor:
                 ward.pid, ward.since = pid, clock.wall
                 if ward in self._leaving:
                     ward.signal(signal.SIGTERM)
+                else:
+                    self._vigil.hear(incarnation)
 
     def on_exit(self, pid: int, status: int, clock: Clock) -> bool:
         """A child was reaped; False when it is none of ours."""
@@ -155,38 +204,53 @@ class Supervisor:
         return not self._wards and not self._leaving
 
     def view(self) -> dict[str, ChildView]:
-        return {name: ward.view() for name, ward in self._wards.items()}
+        quiet = min(QUIET_SECONDS, self._vigil.patience / 2)
+        return {
+            name: ward.view(quiet=self._vigil.quiet(ward.incarnation) > quiet)
+            for name, ward in self._wards.items()
+        }
+
+    def kill_all(self) -> None:
+        """End everybody without a word, for another executor has our place.
+
+        Given time, they would clear sockets on their way out that are those of their successors by now.
+        """
+        for ward in (*self._wards.values(), *self._leaving):
+            ward.kill()
 
     def _launch(self, ward: Ward, clock: Clock) -> None:
         self._starts += 1
         ward.incarnation = self._incarnation << START_BITS | self._starts
         ward.started, ward.since = clock.now, clock.wall
-        reader, ward.lifeline = os.pipe()
-        wanted = ward.wanted
-        child = Child(wanted.role, wanted.name, self._container, ward.incarnation, reader, wanted.task)
-        self._start(wanted, Start(child, self._log_path(wanted.name)), reader)
+        ward.lifeline, theirs = lifeline()
+        descriptor, wanted = theirs.detach(), ward.wanted
+        child = Child(wanted.role, wanted.name, self._container, ward.incarnation, descriptor, wanted.task)
+        self._start(wanted, Start(child, self._log_path(wanted.name)), descriptor)
 
     def _dismiss(self, ward: Ward, until: float) -> None:
         if ward.incarnation:
+            self._vigil.forget(ward.incarnation)
             ward.patience = until
             ward.signal(signal.SIGTERM)
             self._leaving.append(ward)
 
     def _ended(self, ward: Ward, how: str, clock: Clock) -> None:
         ward.let_go()
+        self._vigil.forget(ward.incarnation)
         ward.pid = ward.incarnation = 0
+        how, ward.verdict = ward.verdict or how, ""
         ward.last_exit, ward.since = how, clock.wall
         if ward in self._leaving:
             self._leaving.remove(ward)
             return
-        ward.restarts, ward.due = self._policy.after_exit(ward.restarts, started=ward.started, now=clock.now)
-        log.warning(
-            "%s ended (%s), restart %d in %.1f s",
-            ward.wanted.name,
-            how,
-            ward.restarts.total,
-            ward.due - clock.now,
-        )
+        past, name = ward.restarts, ward.wanted.name
+        restarts, ward.due = self._policy.after_exit(past, started=ward.started, now=clock.now)
+        if self._policy.gives_up(restarts):
+            ward.given_up = True
+            log.error("%s given up after %d restarts in a row: %s", name, past.streak, how)
+            return
+        ward.restarts = restarts
+        log.warning("%s ended (%s), restart %d in %.1f s", name, how, restarts.total, ward.due - clock.now)
 
 
 def describe_exit(status: int) -> str:

@@ -13,11 +13,11 @@ from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
-from heronpy.container.requests import Request, send_request
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.requests import Request, send_request
 from heronpy.kernel.tree import Tree
 
 #: what the scheduler's process needs on top of the time that the others get
@@ -45,7 +45,7 @@ def kill_topology(
             if done and _vanished(state, tree.root):
                 host.wait()
                 return True
-            host.kill()
+            host.kill("does not answer")
             _vanished(state, tree.scheduler)
     launch = TopologyLaunch.read(file) if file.exists() else None
     if launch is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.errors import MessageTooLarge, ProtocolError
+from heronpy.kernel.lifeline import beat, beat_interval
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import (
     HoldUp,
@@ -52,12 +53,14 @@ class Control:
         task: int,
         incarnation: int,
         lifeline: int,
+        silence: float,
         metrics_interval: float,
         wake: Callable[[], None],
     ) -> None:
         self._task = task
         self._incarnation = incarnation
         self._lifeline = lifeline
+        self._silence = silence
         self._metrics_interval = metrics_interval
         self._wake = wake
         identity = task_identity(task, incarnation)
@@ -124,6 +127,7 @@ class Control:
         reactor = self._reactor
         reactor.register(self._stream_manager, self._on_stream_manager)
         reactor.register(self._lifeline, self._on_executor_gone, urgent=True)
+        reactor.call_every(beat_interval(self._silence), lambda: beat(self._lifeline))
         reactor.call_every(BEAT, self._send_beat)
         reactor.call_every(self._metrics_interval, self._send_metrics)
         self._send_beat()

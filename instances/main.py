@@ -46,6 +46,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
             child.task,
             child.incarnation,
             child.lifeline,
+            config["container.silence"],
             config["metrics.interval"],
             reactor.wake,
         )

@@ -13,7 +13,7 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     container: int
     kind: str
-    #: starting, running, paused, failed, missing
+    #: starting, running, paused, silent (runs, but gives no sign of life), failed, missing
     state: str = "missing"
     #: wall-clock second of the last change of state
     since: float = 0.0
@@ -61,7 +61,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One container, as last heard of."""
 
     id: int
-    #: running, missing
+    #: running, missing, failed (given up)
     state: str = "missing"
     since: float = 0.0
     endpoint: str = ""
@@ -92,7 +92,8 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     """All of one topology at one moment."""
 
     name: str
-    #: STARTING, RUNNING, PAUSED, DEGRADED (something that ran does not), UNREACHABLE (no master)
+    #: STARTING, RUNNING, PAUSED, DEGRADED (something that ran does not), FAILED (something was given up),
+    #: UNREACHABLE (no master)
     state: str
     #: one line saying who is missing, empty when nobody is
     reason: str = ""

@@ -25,6 +25,7 @@ class Tree:
         self.containers = f"{self.root}/containers"
         self.clients = f"{self.root}/clients"
         self.requests = f"{self.root}/requests"
+        self.scheduler_pulse = f"{self.root}/scheduler_pulse"
 
     def stream_manager(self, container: int) -> str:
         return f"{self.containers}/{container}/stream_manager"
@@ -34,6 +35,12 @@ class Tree:
 
     def executor(self, container: int) -> str:
         return f"{self.containers}/{container}/executor"
+
+    def pulse(self, container: int) -> str:
+        return f"{self.containers}/{container}/pulse"
+
+    def given_up(self, container: int) -> str:
+        return f"{self.containers}/{container}/given_up"
 
 
 class Execution(msgspec.Struct, frozen=True):
@@ -68,13 +75,15 @@ class ChildView(msgspec.Struct, frozen=True):
     """One child of an executor, as the executor sees it."""
 
     pid: int
-    #: running, or waiting for its next start
-    state: Literal["running", "waiting"]
+    #: running, silent (running, but gives no sign of life), waiting for its next start, or given up
+    state: Literal["running", "silent", "waiting", "given_up"]
     restarts: int
-    #: "exit 1", "signal 9 (killed)", or empty
+    #: "exit 1", "signal 9 (killed)", "silent for 31 s, killed", or empty
     last_exit: str
     #: wall-clock second of the last change
     since: float
+    #: restarts since it last ran for a quiet time
+    streak: int = 0
 
 
 class ExecutorNode(msgspec.Struct, frozen=True):

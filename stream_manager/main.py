@@ -18,6 +18,7 @@ from heronpy.kernel.addresses import (
 )
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
 from heronpy.kernel.plans import PhysicalPlan
@@ -54,7 +55,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     state = open_state(config)
     reactor = Reactor()
     reactor.stop_on_signals()
-    reactor.stop_on_close(child.lifeline)
+    hold(reactor, child.lifeline, config["container.silence"])
     transport = Transport(
         host=config["transport.host"],
         port=config["transport.port"] and config["transport.port"] + child.container,

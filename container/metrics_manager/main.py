@@ -14,6 +14,7 @@ from heronpy.container.metrics_manager.labels import labelled
 from heronpy.kernel.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
 from heronpy.kernel.plans import PhysicalPlan, Task
@@ -39,7 +40,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     state = open_state(config, registry)
     reactor = Reactor()
     reactor.stop_on_signals()
-    reactor.stop_on_close(child.lifeline)
+    hold(reactor, child.lifeline, config["container.silence"])
     with Transport(max_bytes=config["transport.frame_bytes"]) as transport:
         manager = MetricsManager(launch, child, state, reactor, transport)
         manager.startup(config["metrics.interval"])

@@ -45,10 +45,15 @@ class Board:
         self._managers: dict[tuple[int, str], Meter] = {}
         #: by name, as the executors publish them
         self.children: dict[str, ChildView] = {}
+        #: containers that the scheduler starts no more, and why
+        self.given_up: Mapping[int, str] = {}
+        #: containers that the scheduler was asked to replace, and why
+        self.asked: Mapping[int, str] = {}
 
-    def on_container(self, beat: ContainerBeat, now: float) -> None:
+    def on_container(self, beat: ContainerBeat, now: float) -> bool:
+        """False when the beat is that of a Stream Manager that was replaced."""
         if beat.incarnation < self._incarnations.get(beat.container, 0):
-            return
+            return False
         self._incarnations[beat.container] = beat.incarnation
         self._heard[beat.container] = now
         self._endpoints[beat.container] = beat.endpoint
@@ -70,6 +75,7 @@ class Board:
         # Noted here, not when somebody asks: a topology that ran unseen and broke is degraded, not starting.
         if not self._awaited and not self._running_since:
             self._running_since = now
+        return True
 
     def on_metrics(self, metrics: ContainerMetrics, at: float) -> None:
         for report in metrics.reports:
@@ -81,9 +87,10 @@ class Board:
 
     def status(self, now: float, live: str) -> TopologyStatus:
         containers = tuple(self._container(container, now) for container in self._plan.containers())
-        missing = {container.id: container.since for container in containers if container.state == "missing"}
+        missing = {container.id: container.since for container in containers if container.state != "running"}
         instances = tuple(self._instance(task, missing) for task in self._plan.tasks)
-        reason = _one_line([*_missing_containers(containers, now), *_not_running(instances)])
+        lost = _missing_containers(containers, now, self.asked)
+        reason = _one_line([*self._what_is_given_up(), *lost, *_not_running(instances)])
         return msgspec.structs.replace(
             self._header,
             state=self._state(reason, live),
@@ -103,9 +110,23 @@ class Board:
         }
 
     def _state(self, reason: str, live: str) -> str:
+        if self.given_up or any(child.state == "given_up" for child in self.children.values()):
+            return "FAILED"
         if reason:
             return "DEGRADED" if self._running_since else "STARTING"
         return live
+
+    def _what_is_given_up(self) -> list[str]:
+        """Containers and managers; a given-up instance is told with the others that do not run."""
+        tasks = {task.label for task in self._plan.tasks}
+        return [
+            *(f"container {container} was {how}" for container, how in self.given_up.items()),
+            *(
+                f"{name} was {_given_up(child, child.last_exit)}"
+                for name, child in self.children.items()
+                if child.state == "given_up" and name not in tasks
+            ),
+        ]
 
     def _container(self, container: int, now: float) -> ContainerStatus:
         heard = self._heard.get(container, 0.0)
@@ -113,7 +134,7 @@ class Board:
         collector = self._managers.get((container, METRICS_MANAGER), Meter())
         return ContainerStatus(
             id=container,
-            state="running" if heard and now - heard < SILENCE else "missing",
+            state=self._container_state(container, heard, now),
             since=heard or self._started,
             endpoint=self._endpoints.get(container, ""),
             frames=int(meter.total("frames")),
@@ -123,11 +144,28 @@ class Board:
             rejected=int(meter.total("rejected") + collector.total("rejected")),
         )
 
+    def _container_state(self, container: int, heard: float, now: float) -> str:
+        if container in self.given_up:
+            return "failed"
+        return "running" if heard and now - heard < SILENCE else "missing"
+
+    def _condition(self, task: Task, beat: InstanceBeat, missing: Mapping[int, float]) -> tuple[str, str]:
+        """State and error: a dead or stopped instance says nothing any more, but its executor does."""
+        child = self.children.get(task.label)
+        if child is not None and child.state == "given_up":
+            return "failed", _given_up(child, beat.error or child.last_exit)
+        if task.container in missing:
+            return "missing", beat.error
+        if child is not None and child.state == "waiting" and child.last_exit:
+            return "failed", beat.error or child.last_exit
+        if child is not None and child.state == "silent":
+            return "silent", beat.error
+        return beat.state, beat.error
+
     def _instance(self, task: Task, missing: Mapping[int, float]) -> InstanceStatus:
         beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
         child = self.children.get(task.label)
-        # A dead instance says nothing any more, but its executor does.
-        ended = child is not None and child.state == "waiting" and bool(child.last_exit)
+        state, error = self._condition(task, beat, missing)
         meter = self._meters.get(task.id, Meter())
         return InstanceStatus(
             task=task.id,
@@ -135,12 +173,12 @@ class Board:
             index=task.index,
             container=task.container,
             kind=self._plan.logical.component(task.component).kind,
-            state="missing" if task.container in missing else "failed" if ended else beat.state,
+            state=state,
             since=missing.get(task.container, self._since.get(task.id, self._started)),
             pid=beat.pid,
             incarnation=beat.incarnation,
             restarts=child.restarts if child else 0,
-            error=beat.error or (child.last_exit if child and ended else ""),
+            error=error,
             traceback=beat.traceback,
             busy=beat.busy,
             emitted=int(meter.total("emitted")),
@@ -161,9 +199,16 @@ class Board:
         )
 
 
-def _missing_containers(containers: Iterable[ContainerStatus], now: float) -> list[str]:
+def _given_up(child: ChildView, why: str) -> str:
+    return f"given up after {child.streak} restarts in a row: {why}"
+
+
+def _missing_containers(
+    containers: Iterable[ContainerStatus], now: float, asked: Mapping[int, str]
+) -> list[str]:
     return [
         f"container {container.id} has been missing for {now - container.since:.0f} s"
+        + (", another was asked for" if container.id in asked else "")
         for container in containers
         if container.state == "missing"
     ]

@@ -16,7 +16,7 @@ from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.transport import Dealer, Reactor, Transport
-from heronpy.kernel.tree import PAUSED, Execution, Live, Registration, Tree
+from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
 
 
 class MasterClient:
@@ -107,7 +107,7 @@ def unreachable(state: StateManager, topology: str) -> TopologyStatus:
     return TopologyStatus(
         name=topology,
         state="UNREACHABLE",
-        reason="the topology master does not answer; its container is being restarted or the machine is busy",
+        reason=_why_unreachable(state, tree),
         submitted_at=execution.submitted_at if execution else 0.0,
         submitted_by=execution.submitted_by if execution else "",
         packing=execution.packing if execution else "",
@@ -119,6 +119,17 @@ def unreachable(state: StateManager, topology: str) -> TopologyStatus:
             for i in container.instances
         ),
     )
+
+
+def _why_unreachable(state: StateManager, tree: Tree) -> str:
+    try:
+        return f"container 0, the topology master's, was {state.get(tree.given_up(0)).value.decode()}"
+    except NodeMissing:
+        executor = read(state, tree.executor(0), ExecutorNode)
+    for name, child in executor.children.items() if executor is not None else ():
+        if child.state == "given_up":
+            return f"{name} was given up after {child.streak} restarts in a row: {child.last_exit}"
+    return "the topology master does not answer; its container is being restarted or the machine is busy"
 
 
 def set_live(state: StateManager, topology: str, wanted: str, timeout: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
@@ -11,13 +12,16 @@ import msgspec
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import MessageTooLarge, NodeExists, NodeMissing
+from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.board import Board
+from heronpy.kernel.master.lost import LostContainers
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, wrap
 from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.requests import request_replacement, withdraw_replacement
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, ChildView, Execution, ExecutorNode, Live, Registration, Tree
@@ -27,9 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: how long a new master waits for the node of one that has just died
-SUCCESSION = 10.0
-
 
 def run(launch: TopologyLaunch, child: Child) -> int:
     """Run the topology's master until told to end."""
@@ -37,7 +38,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     state = open_state(config)
     reactor = Reactor()
     reactor.stop_on_signals()
-    reactor.stop_on_close(child.lifeline)
+    hold(reactor, child.lifeline, config["container.silence"])
     transport = Transport(
         host=config["transport.host"],
         port=config["transport.port"],
@@ -46,7 +47,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     )
     with transport:
         master = TopologyMaster(Tree(launch.topology), child.incarnation, state, reactor, transport)
-        master.startup()
+        master.startup(config["container.lost"])
         reactor.run()
     state.close()
     reactor.close()
@@ -60,7 +61,6 @@ class TopologyMaster:
         self, tree: Tree, incarnation: int, state: StateManager, reactor: Reactor, transport: Transport
     ) -> None:
         self._tree = tree
-        self._incarnation = incarnation
         self._state = state
         self._reactor = reactor
         self._gatekeeper = transport.gatekeeper
@@ -70,8 +70,12 @@ class TopologyMaster:
         self._board = Board(self._plan, self._header(), time.time())
         self._follower = Follower(state, reactor, self._refresh)
         self._mailbox = Mailbox(self._router, log)
+        self._registration = Registration(self._keys.public, incarnation, self._router.endpoint, os.getpid())
 
-    def startup(self) -> None:
+    def startup(self, lost: float) -> None:
+        self._lost = LostContainers(self._plan.containers(), lost)
+        self._board.asked = self._lost.asked
+        self._reactor.call_every(self._lost.interval, self._look_for_lost)
         self._gatekeeper.serve(self._reactor)
         self._reactor.register(self._router, self._on_messages)
         for container in self._plan.containers():
@@ -79,10 +83,10 @@ class TopologyMaster:
                 self._tree.stream_manager(container),
                 self._tree.metrics_manager(container),
                 self._tree.executor(container),
+                self._tree.given_up(container),
             )
-        self._follower.follow(self._tree.clients)
+        self._follower.follow(self._tree.clients, self._tree.master)
         self._refresh()
-        self._register()
 
     def _written_plan(self) -> PhysicalPlan:
         """The plan that is in force, or the first one of this topology."""
@@ -110,17 +114,20 @@ class TopologyMaster:
         )
 
     def _register(self) -> None:
-        registration = Registration(self._keys.public, self._incarnation, self._router.endpoint, os.getpid())
-        deadline = time.monotonic() + SUCCESSION
-        while True:
-            try:
-                self._state.create(self._tree.master, msgspec.json.encode(registration), ephemeral=True)
-            except NodeExists:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-            else:
+        """Hold the master's node: against a predecessor that is stopped or dying, not against a successor."""
+        while (found := read(self._state, self._tree.master, Registration)) != self._registration:
+            if found is not None and found.incarnation > self._registration.incarnation:
+                log.error("another master has this topology: ending")
+                self._reactor.stop()
                 return
+            if not self._state.exists(self._tree.execution):
+                log.error("the topology is gone: ending")
+                self._reactor.stop()
+                return
+            self._state.delete(self._tree.master)
+            with contextlib.suppress(NodeExists):
+                value = msgspec.json.encode(self._registration)
+                self._state.create(self._tree.master, value, ephemeral=True)
 
     def _refresh(self) -> None:
         """Who may talk to us, and what the executors say of their children."""
@@ -136,6 +143,8 @@ class TopologyMaster:
                 keys.append(registration.public_key)
         self._gatekeeper.allow(keys)
         self._board.children = self._children()
+        self._board.given_up = self._given_up()
+        self._register()
 
     def _children(self) -> dict[str, ChildView]:
         children: dict[str, ChildView] = {}
@@ -145,10 +154,27 @@ class TopologyMaster:
                 children.update(published.children)
         return children
 
+    def _given_up(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for container in self._plan.containers():
+            with contextlib.suppress(NodeMissing):
+                found[container] = self._state.get(self._tree.given_up(container)).value.decode()
+        return found
+
+    def _look_for_lost(self) -> None:
+        for container, why in self._lost.look(time.monotonic()).items():
+            if container not in self._board.given_up:
+                log.warning("container %d: %s, asking for another", container, why)
+                request_replacement(self._state, self._plan.topology, container, why)
+
+    def _on_container(self, beat: ContainerBeat) -> None:
+        if self._board.on_container(beat, time.time()) and self._lost.on_heard(beat.container):
+            withdraw_replacement(self._state, self._plan.topology, beat.container)
+
     def _on_messages(self) -> None:
         for identity, message in self._mailbox.messages():
             if isinstance(message, ContainerBeat):
-                self._board.on_container(message, time.time())
+                self._on_container(message)
             elif isinstance(message, ContainerMetrics):
                 self._board.on_metrics(message, time.time())
             elif isinstance(message, StatusRequest):

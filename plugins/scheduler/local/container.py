@@ -34,6 +34,12 @@ class LocalContainer:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGTERM)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether its first process hears nothing, not even that it should end."""
+        seen = process(self.record.pid)
+        return seen is not None and seen.state in "Tt"
+
     def finish(self) -> int | None:
         """Kill what is left of the group, wait until it is gone, and return how the first process ended."""
         kill_group(self.record)

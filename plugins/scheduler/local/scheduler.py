@@ -108,7 +108,7 @@ class LocalScheduler(Scheduler):
         for running in ending.values():
             running.terminate()
         deadline = time.monotonic() + self._patience
-        waiting = dict(ending)
+        waiting = {each: running for each, running in ending.items() if not running.stopped}
         while waiting and (left := deadline - time.monotonic()) > 0:
             for ended in self._wait(waiting, left, wakeable=False):
                 del waiting[ended]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import select
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PeerLost
 
 ROLES = '''
-import logging, os, random, sys, threading
+import logging, os, random, select, sys, threading
 from pathlib import Path
 
 
@@ -39,7 +40,7 @@ def run(launch, child):
     if child.name == "crash":
         raise ValueError("role failed")
     if child.name == "wait":
-        os.read(child.lifeline, 1)
+        select.select([child.lifeline], [], [])
     return child.task
 '''
 
@@ -64,10 +65,10 @@ class Family:
         return Start(Child("instance", name, 1, self.count, -1, task), str(self.folder / f"{name}.log"))
 
     def fork(self, name: str, task: int = 0) -> int:
-        """Ask for a child; returns the write end of its lifeline."""
-        reader, writer = os.pipe()
-        self.nursery.fork(self.start_of(name, task), reader)
-        return writer
+        """Ask for a child; returns our end of its lifeline."""
+        ours, theirs = socket.socketpair()
+        self.nursery.fork(self.start_of(name, task), theirs.detach())
+        return ours.detach()
 
     def replies(self, number: int) -> list[Forked]:
         found: list[Forked] = []
@@ -154,7 +155,7 @@ def test_how_a_role_ends_is_the_exit_code_and_in_the_log(
     assert says in family.log(name)
 
 
-def test_only_we_hold_the_write_end_of_a_lifeline(family: Family) -> None:
+def test_only_we_hold_our_end_of_a_lifeline(family: Family) -> None:
     lifelines = [family.fork("wait") for _ in range(3)]
     replies = family.replies(3)
     for lifeline, reply in zip(lifelines, replies, strict=True):
@@ -191,8 +192,8 @@ def test_what_a_dead_zygote_did_not_answer_is_given_back(family: Family) -> None
 
 
 def test_a_spawned_child_runs_the_same_code(family: Family) -> None:
-    reader, writer = os.pipe()
-    pid = spawn(family.launch_file, family.start_of("wait", 5), reader, family.child_command)
-    os.close(writer)
+    ours, theirs = socket.socketpair()
+    pid = spawn(family.launch_file, family.start_of("wait", 5), theirs.detach(), family.child_command)
+    ours.close()
     assert exit_code(pid) == 5
     assert " INFO [role] logged" in family.log("wait")

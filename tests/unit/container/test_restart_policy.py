@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.config import load_config
 
-POLICY = RestartPolicy(delay=0.1, delay_max=30.0, reset=60.0)
+POLICY = RestartPolicy(delay=0.1, delay_max=30.0, reset=60.0, attempts=20)
 
 
 def pauses(lives: list[float]) -> list[float]:

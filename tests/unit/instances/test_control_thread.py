@@ -15,8 +15,8 @@ from heronpy.kernel.transport import Transport
 def samples():
     raise ArithmeticError("these numbers do not add up")
 
-lifeline, _ = os.pipe()
-control = Control(Transport(), Path(sys.argv[1]), 1, 1, lifeline, 0.05, lambda: None)
+_, lifeline = os.pipe()
+control = Control(Transport(), Path(sys.argv[1]), 1, 1, lifeline, 30.0, 0.05, lambda: None)
 control.samples = samples
 control.start()
 time.sleep(60)

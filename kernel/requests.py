@@ -17,10 +17,13 @@ from heronpy.kernel.tree import Tree
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Value of /NAME/requests/ID. The node goes when the request is done; a failed one gets an error."""
 
-    kind: Literal["kill", "restart"]
+    #: replace is as restart, but with the restart policy's pauses, and nobody waits for the answer
+    kind: Literal["kill", "restart", "replace"]
     keep_logs: bool = False
     #: None is all of them
     container: int | None = None
+    #: why to replace it
+    reason: str = ""
     error: str = ""
 
 
@@ -95,6 +98,21 @@ def answer_request(state: StateManager, path: str, request: Request, error: str 
     except StateError:
         # the asker has given up and taken its request back
         return
+
+
+def request_replacement(state: StateManager, topology: str, container: int, reason: str) -> None:
+    """Ask for another container in place of one that is of no use, and do not wait."""
+    request = Request(kind="replace", container=container, reason=reason)
+    state.set(_replacement(topology, container), msgspec.json.encode(request))
+
+
+def withdraw_replacement(state: StateManager, topology: str, container: int) -> None:
+    """It is of use again: nobody need replace it, if nobody has yet."""
+    state.delete(_replacement(topology, container))
+
+
+def _replacement(topology: str, container: int) -> str:
+    return f"{Tree(topology).requests}/replace-{container}"
 
 
 def request_restart(state: StateManager, topology: str, container: int | None, *, timeout: float) -> None:

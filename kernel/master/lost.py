@@ -1,0 +1,45 @@
+"""Which containers the Topology Master has lost, and asks the scheduler to replace. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from heronpy.kernel.vigil import Vigil
+
+#: a master that has heard nobody at all for this long is more likely cut off itself
+ALONE = 5.0
+
+
+class LostContainers:
+    """Asks once for each that was not heard of for too long, and again only after as long a time."""
+
+    def __init__(self, containers: Iterable[int], patience: float) -> None:
+        self._vigil: Vigil[int] = Vigil(patience)
+        self._containers = tuple(containers)
+        self.interval = self._vigil.interval
+        #: asked for, and not heard of since: what the request said
+        self.asked: dict[int, str] = {}
+        for container in self._containers:
+            self._vigil.hear(container)
+
+    def on_heard(self, container: int) -> bool:
+        """True when a replacement that was asked for is not needed any more."""
+        if self._vigil.awaits(container):
+            self._vigil.hear(container)
+        return self.asked.pop(container, None) is not None
+
+    def look(self, now: float) -> dict[int, str]:
+        """Containers to ask for now, and why."""
+        self._vigil.look(now)
+        silent = self._vigil.silent()
+        if not silent or self._alone():
+            return {}
+        found = {each: f"not heard of for {self._vigil.quiet(each):.0f} s" for each in silent}
+        for container in silent:
+            self._vigil.hear(container)
+        self.asked.update(found)
+        return found
+
+    def _alone(self) -> bool:
+        others = len(self._containers) > 1
+        return others and all(self._vigil.quiet(container) > ALONE for container in self._containers)

@@ -1,0 +1,83 @@
+"""Signs of life in the state tree: a small node of its own that changes while its process runs."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator
+
+from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.vigil import LOOKS, Vigil
+
+log = logging.getLogger(__name__)
+
+
+class Pulse:
+    """Our own. Whoever else takes the node over fences us: VersionConflict or NodeMissing from beat()."""
+
+    def __init__(self, state: StateManager, path: str, silence: float) -> None:
+        self._state = state
+        self._path = path
+        self.interval = silence / LOOKS
+        self._version = self._take_over()
+
+    def beat(self) -> None:
+        self._version = self._state.set(self._path, b"", version=self._version)
+
+    @contextlib.contextmanager
+    def in_background(self, on_fenced: Callable[[], None]) -> Iterator[None]:
+        """Beat from a thread: for a process that may rightly be busy for long."""
+        over = threading.Event()
+        thread = threading.Thread(
+            target=self._keep_beating, args=(over, on_fenced), name="pulse", daemon=True
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _keep_beating(self, over: threading.Event, on_fenced: Callable[[], None]) -> None:
+        while not over.wait(self.interval):
+            try:
+                self.beat()
+            except (VersionConflict, NodeMissing):
+                on_fenced()
+                return
+            except StateError as error:
+                log.warning("could not give a sign of life: %s", error)
+
+    def _take_over(self) -> int:
+        while True:
+            # one that was replaced while it was stopped, and cannot know, may still own it
+            self._state.delete(self._path)
+            with contextlib.suppress(NodeExists):
+                return self._state.create(self._path, b"", ephemeral=True)
+
+
+class PulseReader:
+    """Follows the pulses of others: what counts is that they change, and our own time in between."""
+
+    def __init__(self, state: StateManager, silence: float) -> None:
+        self._state = state
+        self.vigil: Vigil[str] = Vigil(silence, longest=silence)
+        self._versions: dict[str, int] = {}
+
+    def read(self, path: str) -> None:
+        """Look at one node, after vigil.look(). One that is not there, or was given up, is not awaited."""
+        try:
+            version = self._state.get(path).version
+        except NodeMissing:
+            self._versions.pop(path, None)
+            self.vigil.forget(path)
+            return
+        if self._versions.get(path) != version:
+            self._versions[path] = version
+            self.vigil.hear(path)
+
+    def give_up(self, path: str) -> None:
+        """Await it no more until it changes."""
+        self.vigil.forget(path)

@@ -1,0 +1,59 @@
+"""Who has been silent for too long, on a clock that stands still while its owner does. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+Who = TypeVar("Who", bound=Hashable)
+
+#: looks in the time that somebody may be silent
+LOOKS = 8
+
+#: seconds between two looks, however patient the owner is
+LONGEST = 1.0
+
+
+class Vigil(Generic[Who]):
+    """Counts silence. Each time: look(), then hear() everybody who gave a sign, then ask who is silent.
+
+    An owner that was stopped, starved or asleep has heard nobody meanwhile and must not blame them: of the
+    time between two looks no more counts than was to be expected.
+    """
+
+    def __init__(self, patience: float, longest: float = LONGEST) -> None:
+        self.patience = patience
+        #: how often to look
+        self.interval = min(longest, patience / LOOKS)
+        self._looked: float | None = None
+        self._time = 0.0
+        self._heard: dict[Who, float] = {}
+
+    def look(self, now: float) -> None:
+        if self._looked is not None:
+            self._time += min(max(0.0, now - self._looked), 2 * self.interval)
+        self._looked = now
+
+    def next_look(self) -> float | None:
+        """When to look again; None while nobody is awaited."""
+        if not self._heard:
+            return None
+        return self._looked + self.interval if self._looked is not None else 0.0
+
+    def hear(self, who: Who) -> None:
+        """A sign of life, or the beginning of the wait for one."""
+        self._heard[who] = self._time
+
+    def forget(self, who: Who) -> None:
+        self._heard.pop(who, None)
+
+    def awaits(self, who: Who) -> bool:
+        return who in self._heard
+
+    def quiet(self, who: Who) -> float:
+        """Seconds since the last sign; 0 for one who is not awaited."""
+        return self._time - self._heard.get(who, self._time)
+
+    def silent(self) -> list[Who]:
+        """Those who have been quiet for longer than the patience."""
+        return [who for who in self._heard if self.quiet(who) > self.patience]
