@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,28 @@ PUBLIC = [
 
 #: what brings the user's classes into a process
 IMPORTS_USER_CODE = re.compile(r"\b(import_user_module|resolve_class|find_class|load_auto_hooks)\b")
+#: what makes objects of bytes by running whatever the bytes say
+UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "copyreg"}
+#: values of the user's on their way from one instance to another, or from the submitted file to an instance
+MAY_UNPICKLE = {
+    "instances/codec.py",
+    "instances/task.py",
+    "heronpy/config_values.py",
+    "heronpy/serializer.py",
+}
+#: what the processes without user code run
+WITHOUT_USER_CODE = [
+    "heronpy.kernel.master.main",
+    "heronpy.stream_manager.main",
+    "heronpy.container.metrics_manager.main",
+    "heronpy.container.executor",
+    "heronpy.container.scheduler_host",
+    *(
+        f"heronpy.cli.{path.stem}"
+        for path in sorted((ROOT / "cli").glob("*.py"))
+        if path.stem in ("activate", "deactivate", "kill", "list", "logs", "restart", "status", "top")
+    ),
+]
 ASKS_WHETHER_IT_IS_TESTED = re.compile(r"heronpy\.testing|\bpytest\b|PYTEST|unittest")
 
 
@@ -38,3 +63,40 @@ def test_production_does_not_ask_whether_it_is_being_tested() -> None:
 @pytest.mark.parametrize("way_in", ["unseal", "decode(payload", "loads(payload"])
 def test_the_stream_manager_never_opens_a_payload(way_in: str) -> None:
     assert mentioning(re.compile(re.escape(way_in)), sorted((ROOT / "stream_manager").glob("*.py"))) == set()
+
+
+def imported_by(path: Path) -> set[str]:
+    """Top-level names of everything that a module imports, inside functions too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_only_instances_open_pickles() -> None:
+    found = {str(path.relative_to(ROOT)) for path in [*ENGINE, *PUBLIC] if imported_by(path) & UNPICKLERS}
+    assert found == MAY_UNPICKLE
+
+
+def test_nobody_lets_a_socket_unpickle() -> None:
+    assert mentioning(re.compile(r"\b(recv|send)_(pyobj|serialized)\b"), [*ENGINE, *PUBLIC]) == set()
+
+
+def test_nobody_evaluates_text_or_asks_a_shell() -> None:
+    """The loader runs the submitted file, in a process of its own: nothing else runs what it was given."""
+    dangerous = re.compile(r"(?<![\w.])(eval|exec)\(|os\.(system|popen)\(|shell=True|yaml\.load\(")
+    assert mentioning(dangerous, [*ENGINE, *PUBLIC]) == {"heronpy/loading/script.py"}
+
+
+@pytest.mark.parametrize("module", WITHOUT_USER_CODE)
+def test_who_does_not_run_user_code_has_not_even_loaded_what_could(module: str) -> None:
+    code = f"import sys, {module}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    could = {"heronpy.loading.user_module", "heronpy.loading.script", "heronpy.serializer", "cloudpickle"}
+    could |= {path.removesuffix(".py").replace("/", ".") for path in MAY_UNPICKLE}
+    could |= {f"heronpy.{name}" for name in could if name.startswith("instances.")}
+    assert module in loaded.split()
+    assert could.intersection(loaded.split()) == set()

@@ -152,7 +152,16 @@ def test_what_cannot_run_is_named(case: str) -> None:
     assert str(raised.value) == message
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "../x", "a b", ".hidden", "-x", "ä", "x" * 129, "a\n"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "", "a/b", "../x", "..", "/etc", "a b", ".hidden", "-x", "ä", "x" * 129, "x" * 300, "a\n", "a\0b",
+        "%2e%2e%2fx", "x; touch y", "$(touch y)", "`y`", "x|y", "x&y", "x*", "~", "a\\b", "C:x", "<b>",
+        # look-alikes: a Cyrillic o, full-width stops, one-dot leaders, a fraction slash; and what is not seen
+        "w\u043erds", "\uff0e\uff0e", "\u2024\u2024", "a\u2044b", "a\u200bb", "\u202eabc", "\u0661", "\ud800",
+    ],
+    ids=ascii,
+)  # fmt: skip
 def test_names_that_become_paths_are_checked(name: str) -> None:
     for bad in (
         msgspec.structs.replace(plan(SPOUT), name=name),
