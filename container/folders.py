@@ -28,7 +28,7 @@ def create_launch(config: Config, topology: str) -> Path:
     The file is written before the sockets folder is made, so that whoever cleans up can find it.
     """
     work = work_folder(config, topology)
-    for folder in (work, work / "logs"):
+    for folder in (work.parent, work, work / "logs"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     execution = secrets.token_hex(6)
     sockets = Path(_socket_root()) / f"heronpy-{os.getuid()}-{execution}"
