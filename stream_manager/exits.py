@@ -10,6 +10,8 @@ from heronpy.kernel.transport import Delivery
 
 #: frames beyond this wait for nobody: credit keeps queues far below it, so reaching it is a fault
 MAX_BACKLOG_BYTES = 256 << 20
+#: … and so many frames: those without a payload take memory as well
+MAX_BACKLOG_FRAMES = 1 << 20
 #: a peer that confirms nothing is asked after this long, then after twice as long, up to …
 SYNC_MIN, SYNC_MAX = 0.1, 1.0
 
@@ -65,7 +67,7 @@ class InstanceExit:
     def send(self, prefix: bytes, payload: bytes) -> bool:
         if not self._frames and self._push(prefix, payload):
             return True
-        if self.bytes_held + len(payload) > MAX_BACKLOG_BYTES:
+        if not _fits(len(self._frames), self.bytes_held + len(payload)):
             self.dropped += 1
         else:
             self._frames.append((prefix, payload))
@@ -113,7 +115,7 @@ class PeerExit:
         return self._link.succeed()
 
     def send(self, prefix: bytes, payload: bytes) -> bool:
-        if self._link.bytes_held + len(payload) > MAX_BACKLOG_BYTES:
+        if not _fits(self._link.unsent + self._link.unconfirmed, self._link.bytes_held + len(payload)):
             self.dropped += 1
         else:
             self._link.append(prefix, payload)
@@ -160,3 +162,7 @@ class PeerExit:
 
     def __len__(self) -> int:
         return self._link.unsent
+
+
+def _fits(frames_held: int, size: int) -> bool:
+    return frames_held < MAX_BACKLOG_FRAMES and size <= MAX_BACKLOG_BYTES

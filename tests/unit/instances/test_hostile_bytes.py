@@ -24,6 +24,7 @@ from heronpy.kernel.addresses import incarnation_of
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, KINDS, PREFIX_BYTES, Prefix, route, seal, unseal
+from heronpy.kernel.link import RECEIVED, LinkSender, decode_head
 from heronpy.kernel.protocol import InstanceBeat, PlanNotice, unwrap, wrap
 
 MINE, THEIRS = 3, 8
@@ -45,6 +46,8 @@ FRAME = seal(Prefix(DATA, 2, 1, 0, 3, 1, 1, 0, 0), BATCH)
 GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
     "frame": (lambda data: unseal(data[:PREFIX_BYTES], data[PREFIX_BYTES:]), [b"".join(FRAME)]),
     "route": (route, [FRAME[0]]),
+    "link head": (decode_head, [LinkSender().sync()]),
+    "link reply": (lambda data: LinkSender().on_reply(data), [bytes([RECEIVED]) + bytes(8)]),
     "grant": (Grant.decode, [Grant(1, 2, 3).encode()]),
     "acks": (Acks.decode, [Acks([6], [1, 2], [3, 4], [5]).encode(), Acks([], [], [], []).encode()]),
     "anchored": (

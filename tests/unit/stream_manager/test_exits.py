@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 import pytest
 
@@ -95,11 +96,13 @@ def test_a_successor_gets_what_its_predecessor_was_never_sent() -> None:
     assert door.taken == [(b"old", b"0"), (b"new", b"1"), (b"new", b"2")]
 
 
-@pytest.mark.parametrize("out", [InstanceExit(Doorway(0)), PeerExit()], ids=["instance", "peer"])
+@pytest.mark.parametrize("make", [lambda: InstanceExit(Doorway(0)), PeerExit], ids=["instance", "peer"])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_BACKLOG_BYTES", 250), ("MAX_BACKLOG_FRAMES", 2)])
 def test_a_backlog_beyond_all_credit_is_dropped_and_counted(
-    monkeypatch: pytest.MonkeyPatch, out: InstanceExit | PeerExit
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[], InstanceExit | PeerExit], limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(exits, "MAX_BACKLOG_BYTES", 250)
+    monkeypatch.setattr(exits, limit, value)
+    out = make()
     for number in range(4):
         out.send(*frame(number))
     assert (len(out), out.bytes_held, out.dropped) == (2, 200, 2)
