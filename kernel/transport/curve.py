@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 #: connections that may wait for their key to be registered; beyond it the oldest is forgotten
 PARKED_MAX = 256
+#: requests answered in one turn, so that a flood of them keeps nothing else waiting
+REQUESTS_PER_TURN = 256
 
 
 class KeyPair(NamedTuple):
@@ -30,6 +32,9 @@ class KeyPair(NamedTuple):
     def make(cls) -> KeyPair:
         public, secret = zmq.curve_keypair()
         return cls(public.decode(), secret.decode())
+
+    def __repr__(self) -> str:
+        return f"KeyPair({self.public})"  # in a log or a traceback, the secret would be none any more
 
 
 class Gatekeeper:
@@ -77,7 +82,9 @@ class Gatekeeper:
                 self._parked.append((key, request))
 
     def on_readable(self) -> None:
-        while self.socket.poll(0):
+        for _ in range(REQUESTS_PER_TURN):
+            if not self.socket.poll(0):
+                return
             request = self.socket.recv_multipart()
             # identity, "", version, id, domain, address, identity, mechanism, key
             if len(request) < 9 or request[7] != b"CURVE":

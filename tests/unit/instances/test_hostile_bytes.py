@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.plans import SINK, SOURCE, edge, plan_of
 
@@ -94,7 +94,6 @@ def judge(decode: Callable[[bytes], object], data: bytes) -> None:
 
 @pytest.mark.parametrize("kind", GOOD)
 @given(data=st.data())
-@settings(max_examples=300)
 def test_noise_and_mutations_are_refused_with_one_error(kind: str, data: st.DataObject) -> None:
     decode, originals = GOOD[kind]
     noise = data.draw(st.binary(max_size=300) | mutations(originals))

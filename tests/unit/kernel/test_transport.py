@@ -78,6 +78,12 @@ class Server:
         return int(self.router.endpoint.rpartition(":")[2])
 
 
+def test_a_key_pair_does_not_show_its_secret() -> None:
+    pair = KeyPair.make()
+    assert pair.secret not in f"{pair} {pair!r} {[pair]}"
+    assert pair.public in repr(pair)
+
+
 def test_a_message_and_its_answer_over_a_unix_socket(transport: Maker, tmp_path: Path) -> None:
     hub = transport()
     router = hub.router_ipc(str(tmp_path / "data"))
