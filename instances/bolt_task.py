@@ -134,7 +134,7 @@ class BoltTask:
             parts.inflow.grant_all()
             parts.link.pump(parts.schedule.patience(_HELD_UP if parts.outbox.waiting else _IDLE))
         parts.schedule.run_due()
-        if parts.acks is not None:
+        if parts.acks is not None and (parts.link.stopping or not parts.inflow.inbox):
             parts.acks.flush()
 
     def _execute(self, delivery: Delivery) -> None:
@@ -154,7 +154,7 @@ class BoltTask:
             executed[component, stream] = executed.get((component, stream), 0) + count
             self._parts.inflow.on_consumed(source, prefix.incarnation, count)
             if self._parts.acks is not None:
-                self._parts.acks.flush()
+                self._parts.acks.flush_due(self._parts.counters.returned_at)
             if done < len(tuples):
                 self._parts.outbox.flush_due()
                 self._parts.link.pump(0)

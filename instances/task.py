@@ -154,7 +154,7 @@ def build_task(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,
         Schedule(clock), logging.getLogger(placed.label), clock,
         _tracker(plan, task_id, incarnation, collector, config, clock),
-        OutgoingAcks(task_id, incarnation, plan.epoch, link) if tracks(plan) else None,
+        OutgoingAcks(task_id, incarnation, plan.epoch, link, settings) if tracks(plan) else None,
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     exchange = Exchange(task_id, inflow, outbox, counters)

@@ -9,17 +9,20 @@ from heronpy.instances.acking.roots import task_of
 from heronpy.instances.acking.wire import Acks
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
+from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.frame import ACK, Prefix, seal
 
 
 class OutgoingAcks:
     """What this task has acked and failed since the last flush. Acks need no credit."""
 
-    def __init__(self, task: int, incarnation: int, epoch: int, link: Link) -> None:
+    def __init__(self, task: int, incarnation: int, epoch: int, link: Link, settings: FlowSettings) -> None:
         self._task = task
         self._incarnation = incarnation
         self._epoch = epoch
         self._link = link
+        self._settings = settings
+        self._flushed_at = 0.0
         self._roots: list[int] = []
         self._values: list[int] = []
         self._failed: list[int] = []
@@ -52,7 +55,18 @@ class OutgoingAcks:
 
         return ack
 
+    def flush_due(self, now: float) -> None:
+        """Send once there are as many as make a batch, or when it is a while since the last time.
+
+        Not after every chunk of work: on a busy machine chunks are short, and every frame wakes two others.
+        """
+        enough = len(self._roots) >= self._settings.batch_tuples
+        if enough or now - self._flushed_at >= self._settings.linger:
+            self._flushed_at = now
+            self.flush()
+
     def flush(self) -> None:
+        """Send all of them."""
         roots, values, failed = self._roots, self._values, self._failed
         if failed or (roots and task_of(min(roots)) != task_of(max(roots))):
             for spout, acks in _by_spout(roots, values, failed).items():

@@ -41,7 +41,7 @@ class Link:
 class Stage:
     """One task of a spout and a bolt, and a clock."""
 
-    def __init__(self, task: int, spout: type[Spout], bolt: type[Bolt]) -> None:
+    def __init__(self, task: int, spout: type[Spout], bolt: type[Bolt], **changed: Any) -> None:
         class Tracked(Topology):
             words = spout.spec(name="words")
             done = bolt.spec(name="done", inputs={words: Grouping.SHUFFLE})
@@ -54,7 +54,7 @@ class Stage:
         plan, find = placed(Tracked, 1)
         self.now = 100.0
         self.link = Link()
-        settings = FlowSettings(batch_tuples=4, credit_initial=8, spout_calls=1)
+        settings = FlowSettings(**{"batch_tuples": 4, "credit_initial": 8, "spout_calls": 1, **changed})
         self.task: Task = build_task(plan, task, 1, self.link, settings, find, lambda: self.now)
         self.task.initialize()
 
@@ -66,10 +66,11 @@ class Stage:
         to, source = (SPOUT, BOLT) if kind != ANCHORED else (BOLT, SPOUT)
         self.task.on_frame(*seal(Prefix(kind, to, source, 0, tuples, 1, 1, 0, position), payload))
 
-    def receive_words(self, *anchored: Edges, at: int = 0) -> None:
+    def receive_words(self, *anchored: Edges, at: int = 0, turn: bool = True) -> None:
         batch = PlainCodec().encode([(number,) for number in range(len(anchored))])
         self.receive(ANCHORED, encode_anchored(anchored, batch), len(anchored), at)
-        self.task.loop.turn()
+        if turn:
+            self.task.loop.turn()
 
     @property
     def roots(self) -> list[int]:
@@ -241,6 +242,50 @@ def test_every_call_of_ack_and_fail_is_counted_and_hooks_are_told_of_each() -> N
         counters = stage.task.parts.counters
         assert (counters.acked, counters.failed) == (4, 2)
     assert Diary.told == ["ack", "ack", "fail"] * 2
+
+
+class Slow(Bolt):
+    """Takes `cost` seconds of the stage's clock for each tuple."""
+
+    stage: Stage
+    cost = 0.001
+    seen = 0
+
+    def process(self, tup: Tuple) -> None:
+        self.seen += 1
+        self.stage.now += self.cost
+        self.ack(tup)
+
+
+def test_acks_of_a_busy_bolt_travel_together_and_never_linger_for_long() -> None:
+    stage = Stage(BOLT, Words, Slow, batch_tuples=1000, linger=0.02)
+    stage.component.stage = stage
+    own = Roots(SPOUT, 1, None)
+    told_at: list[tuple[int, int]] = []
+    stage.link.on_pump = lambda: told_at.append((stage.component.seen, sum(map(_told, stage.acks))))
+    for frame in range(10):
+        stage.receive_words(*(own.add(number) for number in range(100)), at=100 * frame, turn=False)
+    while stage.task.parts.inflow.inbox:
+        stage.task.loop.turn()
+    assert max(seen - told for seen, told in told_at) <= 20 + 8, "a chunk is not cut within eight calls"
+    assert len(stage.acks) <= 1000 // 20 + 1
+    assert sum(map(_told, stage.acks)) == 1000, "with nothing left to do, nothing is kept back"
+
+
+def test_a_bolt_that_is_told_to_end_tells_all_that_it_has_acked() -> None:
+    stage = Stage(BOLT, Words, Slow, batch_tuples=1000, linger=1000.0)
+    stage.component.stage = stage
+    own = Roots(SPOUT, 1, None)
+    for frame in range(2):
+        stage.receive_words(*(own.add(number) for number in range(100)), at=100 * frame, turn=False)
+    stage.link.stopping = True
+    stage.task.loop.turn()
+    assert 0 < stage.component.seen < 100
+    assert sum(map(_told, stage.acks)) == stage.component.seen
+
+
+def _told(message: tuple[int, Acks]) -> int:
+    return len(message[1].whole)
 
 
 def _merged(told: list[tuple[int, Acks]]) -> dict[int, Acks]:
