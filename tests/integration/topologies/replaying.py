@@ -33,7 +33,10 @@ class Numbers(Spout):
     def ack(self, tup_id):
         self.acked += 1
         if self.acked % 1000 == 0 or self.acked == TUPLES:
-            self.progress.write_text(f"{self.acked} {self.replayed}")
+            # renamed, so that nobody ever reads half of it
+            draft = self.progress.with_suffix(".new")
+            draft.write_text(f"{self.acked} {self.replayed}")
+            draft.replace(self.progress)
 
     def fail(self, tup_id):
         self.again.append(tup_id)

@@ -1,0 +1,112 @@
+"""The processes of a running topology by their roles, and proof that no task ever runs twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import psutil
+from support.engine import Engine
+
+EXECUTOR = "heronpy.container.executor"
+SCHEDULER = "heronpy.container.scheduler_host"
+
+
+def executors(engine: Engine) -> dict[int, psutil.Process]:
+    """By container."""
+    found = [p for p in engine.processes() if EXECUTOR in _words(p)]
+    return {int(_words(p)[-1]): p for p in found}
+
+
+def scheduler(engine: Engine) -> psutil.Process | None:
+    return next((p for p in engine.processes() if SCHEDULER in _words(p)), None)
+
+
+def named(engine: Engine, role: str) -> list[psutil.Process]:
+    """Those whose name begins so: relay, relay[0], stream-manager, …"""
+    return [p for p in engine.processes() if _name(p).startswith(role)]
+
+
+def members(process: psutil.Process) -> list[psutil.Process]:
+    """All of the container whose executor this is."""
+    return [psutil.Process(pid) for pid in psutil.pids() if _session(pid) == process.pid]
+
+
+def home_of(engine: Engine, role: str) -> int:
+    """The container that a role is in."""
+    (found,) = named(engine, role)
+    return next(container for container, p in executors(engine).items() if p.pid == _session(found.pid))
+
+
+def victim(engine: Engine, role: str) -> psutil.Process:
+    """One that plays the role, but not beside the spout, whose successor would start from the beginning."""
+    if role == "scheduler":
+        found = scheduler(engine)
+        assert found is not None
+        return found
+    spout = home_of(engine, "numbers")
+    if role == "executor":
+        return next(p for container, p in executors(engine).items() if container not in (0, spout))
+    return next(p for p in named(engine, role) if _session(p.pid) != executors(engine)[spout].pid)
+
+
+def stop(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        os.kill(process.pid, signal.SIGSTOP)
+
+
+def resume(processes: Iterable[psutil.Process]) -> None:
+    for process in processes:
+        os.kill(process.pid, signal.SIGCONT)
+
+
+def alive(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+@contextmanager
+def no_twins(engine: Engine) -> Iterator[None]:
+    """Fails when two processes of one task are seen at once meanwhile."""
+    over, twins = threading.Event(), set[str]()
+
+    def look() -> None:
+        while not over.wait(0.05):
+            running = Counter(_name(p) for p in engine.processes() if "[" in _name(p))
+            twins.update(name for name, count in running.items() if count > 1)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    assert twins == set()
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
