@@ -25,10 +25,11 @@ MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("
 DECISIONS = [
     *(
         ROOT / "kernel" / name
-        for name in ("credit.py", "frame.py", "keys.py", "names.py", "tree.py", "status.py")
+        for name in ("credit.py", "frame.py", "keys.py", "names.py", "tree.py", "status.py", "vigil.py")
     ),
     *sorted((ROOT / "kernel/plans").glob("*.py")),
     ROOT / "kernel/master/board.py",
+    ROOT / "kernel/master/lost.py",
     ROOT / "kernel/master/culprits.py",
     ROOT / "kernel/master/meter.py",
     ROOT / "stream_manager/residents.py",

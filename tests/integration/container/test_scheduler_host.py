@@ -21,7 +21,7 @@ from heronpy.kernel.errors import NodeMissing, UserError
 from heronpy.kernel.plans import ContainerPlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.processes import process, processes
-from heronpy.kernel.requests import request_restart
+from heronpy.kernel.requests import request_replacement, request_restart
 from heronpy.kernel.tree import Execution, ExecutorNode, Live, Tree
 from heronpy.testing.waiting import eventually
 
@@ -155,6 +155,42 @@ def test_restart_of_one_container_raises_its_incarnation_and_touches_no_other(
     node = msgspec.json.decode(state.get(TREE.executor(2)).value, type=ExecutorNode)
     assert node.incarnation == 2
     assert state.children(TREE.requests) == []
+
+
+def test_a_container_that_ends_again_and_again_is_given_up_until_somebody_restarts_it(
+    config: Config, state: StateManager, launch: TopologyLaunch
+) -> None:
+    strict = Config({**config, "container.restart_attempts": 2}, {})
+    impatient = msgspec.structs.replace(launch, config=strict.to_plain())
+    launch_file(config, NAME).write_bytes(msgspec.json.encode(impatient))
+    scheduler_host.start(launch_file(config, NAME))
+    for _ in range(3):
+        eventually(lambda: len(executors(state)) == 3)
+        os.kill(executors(state)[1], signal.SIGKILL)
+        eventually(lambda: 1 not in executors(state))
+    eventually(lambda: state.exists(TREE.given_up(1)))
+    assert state.get(TREE.given_up(1)).value == b"given up after 2 restarts in a row: signal 9"
+    request_replacement(state, NAME, 1, "not heard of for 60 s")
+    eventually(lambda: state.children(TREE.requests) == [])
+    assert sorted(executors(state)) == [0, 2]
+
+    request_restart(state, NAME, 1, timeout=20)
+    eventually(lambda: len(executors(state)) == 3)
+    assert not state.exists(TREE.given_up(1))
+
+
+def test_a_replacement_that_the_master_asked_for_is_made_once(
+    state: StateManager, running: TopologyLaunch
+) -> None:
+    before = executors(state)
+    request_replacement(state, NAME, 1, "not heard of for 60 s")
+    request_replacement(state, NAME, 9, "not heard of for 60 s")
+    eventually(lambda: executors(state).get(1, before[1]) != before[1])
+    eventually(lambda: state.children(TREE.requests) == [])
+    node = msgspec.json.decode(state.get(TREE.executor(1)).value, type=ExecutorNode)
+    assert node.incarnation == 2
+    assert {each: executors(state)[each] for each in (0, 2)} == {each: before[each] for each in (0, 2)}
+    assert "container 1 ended (not heard of for 60 s)" in (running.logs / "scheduler.log").read_text()
 
 
 def test_restart_of_a_container_that_is_not_there(state: StateManager, running: TopologyLaunch) -> None:

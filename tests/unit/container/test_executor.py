@@ -30,6 +30,8 @@ TOY_ROLES = '''
 import os, select, signal, subprocess
 from pathlib import Path
 
+from heronpy.kernel.lifeline import beat
+
 
 def run(launch, child):
     """Lives until its lifeline or SIGTERM says otherwise; a file named after it makes it crash."""
@@ -46,7 +48,11 @@ def run(launch, child):
     if (folder / f"{child.name}.worker").exists():
         worker = subprocess.Popen(["sleep", "1000"])
         (folder / f"{child.name}.worker").write_text(str(worker.pid))
-    select.select([child.lifeline], [], [])
+    if (folder / f"{child.name}.stubborn").exists():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while not select.select([child.lifeline], [], [], 0.1)[0]:
+        if not (folder / f"{child.name}.mute").exists():
+            beat(child.lifeline)
     return 7
 '''
 
@@ -318,6 +324,70 @@ def test_a_second_executor_fences_the_first(topology: Topology, executor: subpro
         assert topology.node().incarnation == 2
         assert TopologyLaunch.read(topology.launch_file).container_sockets(1).exists()
         assert not any(alive(pid) for pid in first)
+
+
+def test_a_stopped_executor_that_was_replaced_kills_its_children_at_once_when_it_comes_back(
+    topology: Topology,
+) -> None:
+    for name in ("words[0]", "stream-manager-1"):
+        (topology.work / f"{name}.stubborn").touch()
+    topology.publish(one_container("words", words=2))
+    with topology.executor(1) as first:
+        topology.settle()
+        zombies = [pid for _, pid, _ in topology.started()]
+        for pid in (first.pid, *zombies):
+            os.kill(pid, signal.SIGSTOP)
+        (topology.work / "words[0].stubborn").unlink()
+        (topology.work / "stream-manager-1.stubborn").unlink()
+        with topology.executor(1):
+            eventually(lambda: topology.node().incarnation == 2 and len(topology.running()) == 4)
+            successors = topology.running()
+            for pid in (*zombies, first.pid):
+                os.kill(pid, signal.SIGCONT)
+            assert first.wait(2.0) == FENCED
+            assert not any(alive(pid) for pid in zombies)
+            assert topology.running() == successors
+
+
+@pytest.fixture
+def impatient(config: Config, state: StateManager) -> Iterator[tuple[Topology, subprocess.Popen[bytes]]]:
+    """A container whose children must give a sign every second."""
+    topology = Topology(Config({**config, "container.silence": 1.0}, {}), state, "impatient")
+    topology.publish(one_container("impatient", words=2))
+    with topology.executor(1) as running:
+        topology.settle()
+        yield topology, running
+
+
+def test_a_child_that_gives_no_sign_of_life_is_killed_and_replaced(
+    impatient: tuple[Topology, subprocess.Popen[bytes]],
+) -> None:
+    topology, _ = impatient
+    before = topology.running()
+    os.kill(before["words[0]"], signal.SIGSTOP)
+    eventually(lambda: topology.node().children["words[0]"].state == "silent")
+    eventually(lambda: topology.running().get("words[0]", before["words[0]"]) != before["words[0]"])
+    child = topology.node().children["words[0]"]
+    assert (child.restarts, child.last_exit) == (1, "silent for 1 s, killed")
+    assert process(before["words[0]"]) is None
+    time.sleep(1.5)
+    after = topology.running()
+    assert {name for name in after if after[name] != before[name]} == {"words[0]"}
+
+
+def test_an_executor_that_stood_still_itself_kills_nobody(
+    impatient: tuple[Topology, subprocess.Popen[bytes]],
+) -> None:
+    topology, executor = impatient
+    before = topology.running()
+    for pid in (executor.pid, *before.values()):
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(2.5)
+    for pid in (executor.pid, *before.values()):
+        os.kill(pid, signal.SIGCONT)
+    time.sleep(1.5)
+    assert topology.running() == before
+    assert {child.restarts for child in topology.node().children.values()} == {0}
 
 
 def test_spawned_children_run_the_same_code(config: Config, state: StateManager) -> None:

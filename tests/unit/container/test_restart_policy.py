@@ -35,6 +35,16 @@ def test_a_quiet_time_starts_over() -> None:
     assert pauses([0.0, 0.0, 0.0, 59.0]) == [0.0, 0.1, 0.2, 0.4]
 
 
+def test_it_is_given_up_after_so_many_restarts_in_a_row() -> None:
+    past = Restarts()
+    for number in range(1, 22):
+        past, _ = POLICY.after_exit(past, started=0.0, now=1.0)
+        assert POLICY.gives_up(past) == (number > 20)
+    past, _ = POLICY.after_exit(past, started=0.0, now=60.0)
+    assert not POLICY.gives_up(past)
+    assert not RestartPolicy(0.1, 30.0, 60.0, attempts=0).gives_up(Restarts(10**6, 10**6))
+
+
 @settings(deadline=None)
 @given(st.lists(st.floats(0.0, 1000.0), max_size=50))
 def test_no_pause_is_longer_than_the_longest_and_restarts_are_counted(lives: list[float]) -> None:

@@ -237,6 +237,61 @@ def test_an_instance_that_waits_for_its_restart_is_not_called_running() -> None:
     ]
 
 
+def test_an_instance_that_gives_no_sign_of_life_is_silent() -> None:
+    board = running_board()
+    board.children = {"count[1]": ChildView(pid=7, state="silent", restarts=0, last_exit="", since=START)}
+    status = board.status(START + 3, "RUNNING")
+    assert (status.state, status.reason) == ("DEGRADED", "count[1] in container 2 is silent")
+
+
+def test_a_topology_with_an_instance_that_was_given_up_has_failed_with_the_reason() -> None:
+    board = running_board()
+    board.on_container(container(2, beat(3, "failed", error="KeyError: 'x' (bolts.py:7)")), START + 3)
+    board.children = {
+        "count[1]": ChildView(pid=0, state="given_up", restarts=9, last_exit="exit 1", since=START, streak=5)
+    }
+    status = board.status(START + 3, "RUNNING")
+    assert status.state == "FAILED"
+    assert [one.state for one in status.instances] == ["running", "running", "failed"]
+    assert status.instances[2].error == "given up after 5 restarts in a row: KeyError: 'x' (bolts.py:7)"
+    assert status.reason == f"count[1] in container 2 is failed: {status.instances[2].error}"
+
+
+def test_what_was_given_up_comes_first_in_the_reason() -> None:
+    board = running_board()
+    board.on_container(container(1, beat(1), beat(2)), START + 60)
+    board.given_up = {2: "given up after 20 restarts in a row: exit 1"}
+    board.children = {
+        "metrics-manager-1": ChildView(
+            pid=0, state="given_up", restarts=20, last_exit="exit 70", since=START, streak=20
+        )
+    }
+    status = board.status(START + 60, "RUNNING")
+    assert status.state == "FAILED"
+    assert status.reason == (
+        "container 2 was given up after 20 restarts in a row: exit 1;"
+        " metrics-manager-1 was given up after 20 restarts in a row: exit 70;"
+        " count[1] in container 2 is missing"
+    )
+    assert [(one.id, one.state) for one in status.containers] == [(1, "running"), (2, "failed")]
+
+
+def test_the_reason_says_that_another_container_was_asked_for() -> None:
+    board = running_board()
+    board.on_container(container(1, beat(1), beat(2)), START + 63)
+    board.asked = {2: "not heard of for 61 s"}
+    status = board.status(START + 63, "RUNNING")
+    assert status.reason == (
+        "container 2 has been missing for 61 s, another was asked for; count[1] in container 2 is missing"
+    )
+
+
+def test_beats_of_a_replaced_stream_manager_are_told_apart() -> None:
+    board = running_board()
+    assert board.on_container(container(2, beat(3), incarnation=2), START + 3)
+    assert not board.on_container(container(2, beat(3), incarnation=1), START + 4)
+
+
 def test_ten_thousand_tasks_are_no_reason_to_wait() -> None:
     board = words_board(counters=10_000)
     began = time.process_time()

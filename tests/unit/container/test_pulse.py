@@ -1,0 +1,116 @@
+"""Signs of life in the state tree, read with a clock of our own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeMissing, VersionConflict
+from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.pulse import Pulse, PulseReader
+from heronpy.kernel.tree import Tree
+from heronpy.testing.waiting import eventually
+
+SILENCE = 8.0
+PATH = Tree("words").pulse(1)
+
+
+@pytest.fixture
+def other(config: Config) -> Iterator[StateManager]:
+    """What another process has in its hands."""
+    manager = Registry.load().state_manager("localfs")()
+    manager.initialize(config)
+    yield manager
+    manager.close()
+
+
+def silent_after(reader: PulseReader, pulse: Pulse, looks: int, *, beating: bool) -> list[str]:
+    """Read as often, one interval apart."""
+    start = time.monotonic()
+    for look in range(looks):
+        if beating:
+            pulse.beat()
+        reader.vigil.look(start + look * reader.vigil.interval)
+        reader.read(PATH)
+    return reader.vigil.silent()
+
+
+def test_a_pulse_that_stands_still_is_silent_until_it_moves(state: StateManager) -> None:
+    pulse, reader = Pulse(state, PATH, SILENCE), PulseReader(state, SILENCE)
+    assert silent_after(reader, pulse, 50, beating=True) == []
+    assert silent_after(reader, pulse, 12, beating=False) == [PATH]
+    assert reader.vigil.quiet(PATH) >= SILENCE
+    assert silent_after(reader, pulse, 1, beating=True) == []
+
+
+def test_one_that_was_given_up_is_awaited_again_when_it_moves(state: StateManager) -> None:
+    pulse, reader = Pulse(state, PATH, SILENCE), PulseReader(state, SILENCE)
+    assert silent_after(reader, pulse, 12, beating=False) == [PATH]
+    reader.give_up(PATH)
+    assert silent_after(reader, pulse, 12, beating=False) == []
+    assert silent_after(reader, pulse, 1, beating=True) == []
+    assert silent_after(reader, pulse, 12, beating=False) == [PATH]
+
+
+def test_nobody_is_awaited_who_never_had_a_pulse_or_has_ended(
+    state: StateManager, other: StateManager
+) -> None:
+    reader = PulseReader(state, SILENCE)
+    reader.read(PATH)
+    assert not reader.vigil.awaits(PATH)
+    Pulse(other, PATH, SILENCE)
+    reader.read(PATH)
+    assert reader.vigil.awaits(PATH)
+    other.close()
+    reader.read(PATH)
+    assert not reader.vigil.awaits(PATH)
+
+
+def test_a_successor_takes_the_pulse_from_one_that_was_stopped(
+    state: StateManager, other: StateManager
+) -> None:
+    stopped = Pulse(other, PATH, SILENCE)
+    successor = Pulse(state, PATH, SILENCE)
+    with pytest.raises(VersionConflict):
+        stopped.beat()
+    other.close()
+    successor.beat()
+
+
+def test_a_pulse_does_not_bring_a_killed_topology_back(state: StateManager) -> None:
+    pulse = Pulse(state, PATH, SILENCE)
+    state.delete(Tree("words").root, recursive=True)
+    with pytest.raises(NodeMissing):
+        pulse.beat()
+    assert state.children("/") == []
+
+
+def test_pulses_wake_nobody_who_watches_something_else(state: StateManager) -> None:
+    tree = Tree("words")
+    pulse = Pulse(state, PATH, SILENCE)
+    woken = threading.Event()
+    watches = [
+        state.watch(path, woken.set)
+        for path in (tree.executor(1), tree.stream_manager(1), tree.requests, tree.scheduler, tree.master)
+    ]
+    for _ in range(5):
+        pulse.beat()
+    assert not woken.wait(0.3)
+    state.set(tree.executor(1), b"")
+    assert woken.wait(10)
+    for watch in watches:
+        watch.cancel()
+
+
+def test_it_beats_in_the_background_until_it_is_fenced(state: StateManager, other: StateManager) -> None:
+    pulse, fenced = Pulse(state, PATH, 0.08), threading.Event()
+    first = state.get(PATH).version
+    with pulse.in_background(fenced.set):
+        eventually(lambda: state.get(PATH).version > first + 3)
+        assert not fenced.is_set()
+        Pulse(other, PATH, SILENCE)
+        assert fenced.wait(10)
