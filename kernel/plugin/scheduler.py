@@ -68,7 +68,10 @@ class Scheduler(abc.ABC):
 
     @abc.abstractmethod
     def on_restart(self, containers: Sequence[int]) -> None:
-        """End these containers if they run, then start them again; touch no other."""
+        """End these containers if they run, then start them again; touch no other.
+
+        They may be stopped, or hang: what is left of them must be gone before the next ones start.
+        """
 
     @abc.abstractmethod
     def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
