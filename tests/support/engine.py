@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,16 @@ TOPOLOGIES = Path(__file__).parent.parent / "integration" / "topologies"
 class Engine:
     """Runs verbs as a user would, each in a process of its own."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, front: Sequence[str] = ()) -> None:
         self.home = home
+        #: what runs the command, when it shall not run just here
+        self._front = front
         self.environment = {**os.environ, "HERONPY_HOME": str(home), "NO_COLOR": "1"}
 
     def run(self, *args: str, timeout: float = 60.0, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a verb; the result has its exit code and output."""
         return subprocess.run(
-            [str(Path(sys.executable).parent / "heronpy"), *args],
+            [*self._front, str(Path(sys.executable).parent / "heronpy"), *args],
             env={**self.environment, **environment},
             capture_output=True,
             text=True,
