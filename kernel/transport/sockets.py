@@ -14,7 +14,7 @@ from heronpy.kernel.hosts import own_address
 from heronpy.kernel.transport.curve import Gatekeeper, KeyPair
 
 #: a connection that has had no answer from the other machine for this long is made anew, in milliseconds
-SILENT_PEER_MS = 5000
+SILENT_PEER_MS = 2000
 
 #: frames that libzmq may hold per peer and direction; whatever is beyond waits in queues of our own
 HIGH_WATER_MARK = 64
@@ -88,7 +88,8 @@ class Transport:
         """Connect to a router_tcp(); the server proves its key as well."""
         socket = self._socket(zmq.DEALER, around=CURVE_BYTES)
         socket.setsockopt(zmq.IDENTITY, identity)
-        # Otherwise the kernel would try for a quarter of an hour, at ever longer intervals.
+        # Otherwise the kernel would try for a quarter of an hour, at ever longer intervals: after a cut it
+        # would be silent for as long again. A connection that is given up costs little; links heal.
         socket.setsockopt(zmq.TCP_MAXRT, SILENT_PEER_MS)
         socket.setsockopt(zmq.CONNECT_TIMEOUT, SILENT_PEER_MS)
         socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
