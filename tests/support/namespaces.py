@@ -1,4 +1,4 @@
-"""Several machines on one: network namespaces that are joined by a bridge, and routes between them to cut."""
+"""Several machines on one: network namespaces, and a router between them that can lose packets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _numbers = itertools.count(1)
 
 
 class Network:
-    """Machines with an address each on one network, and a hub between them that has the first address.
+    """Machines with an address each on one network, and a hub that passes packets between them.
 
     Nothing here touches the network of whoever runs the tests. Needs root and iproute2.
     """
@@ -28,6 +28,7 @@ class Network:
         self.machines = [f"{name}-{number}" for number in range(1, machines + 1)]
         self._addresses = {each: f"10.77.0.{n}" for n, each in enumerate([self.hub, *self.machines], 1)}
         self._cuts: list[tuple[str, str]] = []
+        self._isolated: list[str] = []
         try:
             self._make()
         except BaseException:
@@ -39,21 +40,21 @@ class Network:
         return ("ip", "netns", "exec", machine)
 
     def cut(self, sender: str, receiver: str) -> None:
-        """What `sender` has for `receiver` vanishes from now on; the other way is as it was."""
-        _run("ip", "-n", sender, "route", "add", "blackhole", f"{self._addresses[receiver]}/32")
+        """What one machine sends to another vanishes without a word; the other way is as it was."""
+        self._hub("rule", "add", *self._rule(sender, receiver))
         self._cuts.append((sender, receiver))
 
     def isolate(self, machine: str) -> None:
-        """Nobody hears from the machine, and it hears from nobody."""
-        for other in self._addresses.keys() - {machine}:
-            self.cut(machine, other)
-            self.cut(other, machine)
+        """Pull the cable: nobody hears from the machine, the hub included, and it hears from nobody."""
+        self._hub("link", "set", "dev", self._port(machine), "down")
+        self._isolated.append(machine)
 
     def heal(self) -> None:
         """Take back every cut."""
         while self._cuts:
-            sender, receiver = self._cuts.pop()
-            _run("ip", "-n", sender, "route", "del", "blackhole", f"{self._addresses[receiver]}/32")
+            self._hub("rule", "del", *self._rule(*self._cuts.pop()))
+        while self._isolated:
+            self._plug_in(self._isolated.pop())
 
     def reset(self, machine: str) -> int:
         """Break every TCP connection between the machine and another; how many there were."""
@@ -78,17 +79,29 @@ class Network:
         for namespace in self._addresses:
             _run("ip", "netns", "add", namespace)
             _run("ip", "-n", namespace, "link", "set", "dev", "lo", "up")
-        _run("ip", "-n", self.hub, "link", "add", "name", "hub0", "type", "bridge")
-        self._raise(self.hub, "hub0")
-        for number, machine in enumerate(self.machines, 1):
+        self._hub("address", "add", f"{self._addresses[self.hub]}/32", "dev", "lo")
+        _run(*self.inside(self.hub), "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+        for machine in self.machines:
             cable = ("type", "veth", "peer", "name", "eth0", "netns", machine)
-            _run("ip", "-n", self.hub, "link", "add", "name", f"port{number}", *cable)
-            _run("ip", "-n", self.hub, "link", "set", "dev", f"port{number}", "master", "hub0", "up")
-            self._raise(machine, "eth0")
+            self._hub("link", "add", "name", self._port(machine), *cable)
+            _run("ip", "-n", machine, "address", "add", f"{self._addresses[machine]}/32", "dev", "eth0")
+            _run("ip", "-n", machine, "link", "set", "dev", "eth0", "up")
+            _run("ip", "-n", machine, "route", "add", self._addresses[self.hub], "dev", "eth0")
+            _run("ip", "-n", machine, "route", "add", self.subnet, "via", self._addresses[self.hub])
+            self._plug_in(machine)
 
-    def _raise(self, namespace: str, device: str) -> None:
-        _run("ip", "-n", namespace, "address", "add", f"{self._addresses[namespace]}/24", "dev", device)
-        _run("ip", "-n", namespace, "link", "set", "dev", device, "up")
+    def _plug_in(self, machine: str) -> None:
+        self._hub("link", "set", "dev", self._port(machine), "up")
+        self._hub("route", "replace", self._addresses[machine], "dev", self._port(machine))
+
+    def _rule(self, sender: str, receiver: str) -> tuple[str, ...]:
+        return ("from", self._addresses[sender], "to", self._addresses[receiver], "blackhole")
+
+    def _port(self, machine: str) -> str:
+        return f"port{self.machines.index(machine) + 1}"
+
+    def _hub(self, *arguments: str) -> None:
+        _run("ip", "-n", self.hub, *arguments)
 
 
 def _require_tools() -> None:
