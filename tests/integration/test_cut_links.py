@@ -215,11 +215,13 @@ def test_a_container_that_is_cut_off_is_replaced_and_fenced(
     running.flows(60)
     print(f"cut off: new output, from its successor, after {time.monotonic() - begun:.1f} s")
     if deaf:
-        assert all(each.is_running() for each in zombie), "the test must have a zombie"
+        assert all(is_alive(each) for each in zombie), "the test must have a zombie"
     refused = running.refused_by_the_first()
     network.heal()
     if deaf:
-        wait_until(lambda: running.refused_by_the_first() > refused, 20, "a refusal of the zombie")
+        wait_until(
+            lambda: running.refused_by_the_first() > refused, 30, "a refusal of the zombie", engine.log_tails
+        )
         os.kill(zombie[0].pid, signal.SIGCONT)
     wait_until(lambda: not any(is_alive(each) for each in zombie), 20, "the end of the zombie")
 
