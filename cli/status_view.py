@@ -56,6 +56,7 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
     if status.rejected:
         lines.append(f"the topology master rejected {status.rejected} messages or connections")
     lines += [_backpressure_note(one) for one in status.backpressure]
+    lines += _loss_notes(status)
     for container in status.containers:
         lines += _container_notes(container, now, told=status.reason)
     held_up = {label for one in status.backpressure for label in (*one.spouts, *one.bolts)}
@@ -176,6 +177,17 @@ def _backpressure_note(one: Backpressure) -> str:
     named = ", ".join(held_up[:NAMED]) + (f" and {len(held_up) - NAMED} more" if len(held_up) > NAMED else "")
     where = f"{one.culprit} (container {one.container})"
     return f"back-pressure  {where} for {elapsed(one.seconds)}, holds up {named}"
+
+
+def _loss_notes(status: TopologyStatus) -> list[str]:
+    lines = []
+    if status.lost_max:
+        least, most = f"{status.lost_min:,}", f"{status.lost_max:,}"
+        comes_again = "" if status.reliability == "at_most_once" else ", which come again if they have an id"
+        lines.append(f"lost  between {least} and {most} tuples{comes_again}")
+    if dropped := sum(instance.dropped for instance in status.instances):
+        lines.append(f"dropped  {dropped:,} tuples for want of credit")
+    return lines
 
 
 def _instance_notes(instance: InstanceStatus, *, told: str, explained: bool) -> list[str]:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from heronpy.config_values import split_config
-from heronpy.constants import TOPOLOGY_COMPONENT_PARALLELISM, TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
+from heronpy.constants import (
+    TOPOLOGY_COMPONENT_PARALLELISM,
+    TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE,
+    TOPOLOGY_KEY_GROUPS,
+    TOPOLOGY_RELIABILITY_MODE,
+)
 from heronpy.errors import DefinitionError
 from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Source, Stream
@@ -62,6 +67,19 @@ def with_config(plan: LogicalPlan, overrides: Mapping[str, Any]) -> LogicalPlan:
         reliability=_reliability(config.get(TOPOLOGY_RELIABILITY_MODE, plan.reliability)),
         key_groups=_key_groups(config.get(TOPOLOGY_KEY_GROUPS, plan.key_groups)),
     )
+
+
+def drops_when_full(plan: LogicalPlan, *, default: bool) -> bool:
+    """Whether tuples that get no credit are thrown away; refused where nothing may be lost."""
+    value = plan.config.get(TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE, default)
+    word = str(value).lower()  # Apache Heron's are often strings
+    if word not in ("true", "false"):
+        msg = f"{TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE} must be true or false, got {value!r}"
+        raise DefinitionError(msg)
+    if word == "true" and plan.reliability != "at_most_once":
+        msg = f"topology {plan.name!r} is to run {plan.reliability} and to drop tuples when a reader is slow"
+        raise DefinitionError(msg, hint=f"{TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE}: False")
+    return word == "true"
 
 
 def to_component(spec: HeronComponentSpec) -> Component:

@@ -16,6 +16,8 @@ class Counters:
 
     def __init__(self) -> None:
         self.emitted: dict[str, int] = {}
+        #: stream → tuples that were thrown away for want of credit, one for each task they were for
+        self.dropped: dict[str, int] = {}
         #: (component, stream) → tuples
         self.executed: dict[tuple[str, str], int] = {}
         #: trees of a spout that are not over
@@ -34,6 +36,8 @@ class Counters:
         self.queued = 0
         #: tuples that were on their way to us and never came
         self.missing = 0
+        #: tuples that a process which died may have held, on their way to or from us
+        self.maybe_lost = 0
         #: frames that failed a check
         self.rejected = 0
         #: metrics that user code registered, by name, as of their last bucket
@@ -49,6 +53,7 @@ class Counters:
             "calls": self.calls,
             "waiting_seconds": self.waiting_seconds,
             "missing": self.missing,
+            "maybe_lost": self.maybe_lost,
             "rejected": self.rejected,
             "cpu_seconds": _cpu_seconds(),
         }
@@ -59,10 +64,15 @@ class Counters:
         }
         # Copies: the task's own thread may add a key meanwhile.
         emitted, executed, custom = dict(self.emitted), dict(self.executed), dict(self.custom)
+        dropped = dict(self.dropped)
         return [
             *(
                 Sample(name="emitted", value=n, kind="counter", labels={"stream": s})
                 for s, n in emitted.items()
+            ),
+            *(
+                Sample(name="dropped", value=n, kind="counter", labels={"stream": s})
+                for s, n in dropped.items()
             ),
             *(
                 Sample(name="executed", value=n, kind="counter", labels={"from": c, "stream": s})

@@ -45,7 +45,10 @@ class Inflow:
         self._link = link
         self._settings = settings
         self._counters = counters
-        self._channels = {source.id: Receiving() for source in plan.upstream_of(component)}
+        self._channels = {
+            source.id: Receiving(_unsent(plan, source.component, component, settings))
+            for source in plan.upstream_of(component)
+        }
         #: bytes that each emitter may have on its way to us
         self._share = settings.credit_bytes // max(len(self._channels), 1)
         #: bytes of a tuple, as of the last frame of each emitter
@@ -64,7 +67,9 @@ class Inflow:
     def on_data(self, prefix: Prefix, payload: bytes) -> None:
         """Queue a frame; ProtocolError for one that was replayed, or is of nobody who feeds us."""
         channel = self._channel(prefix)
+        maybe_lost = channel.maybe_lost
         arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.tuples)
+        self._counters.maybe_lost += channel.maybe_lost - maybe_lost
         if not arrival.accepted:
             msg = f"it begins at {prefix.position}, and all up to {channel.received} has come"
             raise ProtocolError(msg)
@@ -75,7 +80,9 @@ class Inflow:
 
     def on_probe(self, prefix: Prefix) -> None:
         channel = self._channel(prefix)
+        maybe_lost = channel.maybe_lost
         self._counters.missing += channel.on_probe(prefix.incarnation, prefix.position)
+        self._counters.maybe_lost += channel.maybe_lost - maybe_lost
         self._grant(prefix.source, channel, idle=True)
 
     def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
@@ -89,10 +96,9 @@ class Inflow:
         """Some tuples of a frame are done with."""
         self._counters.queued -= count
         channel = self._channels[source]
-        if incarnation == channel.source:  # else the emitter has been replaced and counts anew
-            channel.on_consumed(count)
-            self._untold.add(source)
-            self._grant(source, channel, idle=False)
+        channel.on_consumed(incarnation, count)
+        self._untold.add(source)
+        self._grant(source, channel, idle=False)
 
     def on_pace(self, seconds_per_tuple: float) -> None:
         """The task's speed has been measured: it accepts that much work ahead, shared by its emitters."""
@@ -125,3 +131,10 @@ class Inflow:
     def _tell(self, source: int, grant: Grant) -> None:
         prefix = Prefix(CREDIT, source, self._task, 0, 0, self._epoch, self._incarnation, 0, 0)
         self._link.send(*seal(prefix, grant.encode()))
+
+
+def _unsent(plan: PhysicalPlan, source: str, reader: str, settings: FlowSettings) -> int:
+    """Most tuples that a task of `source` can hold in open batches for one task of `reader`."""
+    streams = sum(edge.component == source for edge in plan.logical.component(reader).inputs)
+    doubled = 2 if plan.logical.component(source).kind == "spout" else 1
+    return streams * settings.batch_tuples * doubled

@@ -12,7 +12,7 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.hold_ups import HoldUps
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
-from heronpy.kernel.credit import Grant, Spending
+from heronpy.kernel.credit import HELLO, Grant, Spending
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.frame import ANCHORED, DATA, PREFIX_BYTES, PROBE, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
@@ -100,9 +100,14 @@ class Outbox:
         if channel is None:
             emitters = len(self._plan.upstream_of(self._plan.task(task).component))
             share = max(1, self._settings.credit_bytes // emitters)
-            channel = Channel(task, Spending(self._incarnation, self._settings.credit_initial, share))
+            channel = Channel(task, Spending(self._incarnation, share))
             self._channels[task] = channel
         return Lane(channel, stream, self._settings.batch_tuples)
+
+    def greet(self) -> None:
+        """Ask every receiver for the first credit; it learns that our predecessor, if we had one, is gone."""
+        for channel in self._channels.values():
+            self._ask(channel, self._clock())
 
     def opened(self, lane: Lane) -> None:
         """The first row has been put into a lane."""
@@ -119,7 +124,9 @@ class Outbox:
         while len(lane.rows) >= lane.limit:
             if self._send(lane):
                 continue
-            if self._pauses and lane not in self.overfull:
+            if self._settings.drop:
+                self._drop(lane)
+            elif self._pauses and lane not in self.overfull:
                 self.overfull[lane] = None
                 lane.limit *= 2
             else:
@@ -160,10 +167,14 @@ class Outbox:
         if channel is None:
             return False
         spending = channel.spending
-        consumed = spending.consumed
+        consumed, maybe_lost = spending.consumed, spending.maybe_lost
         accepted = spending.on_grant(incarnation, grant)
+        self._counters.maybe_lost += spending.maybe_lost - maybe_lost
         if spending.consumed != consumed:
             channel.heard_at = self._clock()
+        if grant == HELLO and spending.room() <= 0:
+            # It is to count from here on, and our first question may have gone to its predecessor.
+            self._ask(channel, self._clock())
         self._check_free(channel)
         return accepted
 
@@ -203,6 +214,15 @@ class Outbox:
             self.flush_due()
         self.held_up_by = None
         self._counters.waiting_seconds += self._clock() - begun
+
+    def _drop(self, lane: Lane) -> None:
+        """The topology would rather lose tuples than wait for a slow reader."""
+        _, stream = self._plan.streams[lane.stream]
+        dropped = self._counters.dropped
+        dropped[stream] = dropped.get(stream, 0) + len(lane.rows)
+        lane.rows.clear()
+        lane.edges.clear()
+        del self._open[lane], lane.channel.open[lane]
 
     def _send(self, lane: Lane) -> bool:
         """Send as much of a lane as credit allows; False when that is nothing.

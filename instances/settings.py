@@ -19,6 +19,8 @@ class FlowSettings(msgspec.Struct, frozen=True):
     credit_initial: int = 1024
     credit_bytes: int = 8 << 20
     credit_probe: float = 1.0
+    #: throw away what gets no credit instead of waiting
+    drop: bool = False
     frame_bytes: int = 16 << 20
     idle_min: float = 0.001
     idle_max: float = 0.02
@@ -35,6 +37,7 @@ class FlowSettings(msgspec.Struct, frozen=True):
             credit_initial=config["credit.initial_tuples"],
             credit_bytes=config["credit.max_bytes"],
             credit_probe=config["credit.probe"],
+            drop=config["credit.when_full"] == "drop",
             frame_bytes=config["transport.frame_bytes"],
             idle_min=config["spout.idle_min"],
             idle_max=config["spout.idle_max"],

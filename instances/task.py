@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from heronpy import global_metrics
 from heronpy.bolt import BaseBolt, Bolt
 from heronpy.component import make_component
@@ -39,6 +41,7 @@ from heronpy.instances.settings import FlowSettings
 from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.loading import load_auto_hooks
+from heronpy.logical import drops_when_full
 from heronpy.spout import BaseSpout, Spout
 from heronpy.state import HashMapState, give_state
 
@@ -79,8 +82,9 @@ class Task(NamedTuple):
     on_frame: FrameHandler
 
     def initialize(self) -> None:
-        """Call the user's initialize(), then tell the emitters that we are here."""
+        """Call the user's initialize(), which may emit; then tell the emitters that we are here."""
         context = self.parts.context
+        self.parts.outbox.greet()
         _shorten_emit(self.component)
         give_state(self.component, HashMapState())
         self.component.initialize(context.get_cluster_config(), context)
@@ -144,6 +148,7 @@ def build_task(
     component = plan.logical.component(placed.component)
     config = merged_config(plan.logical, component.name)
     context = TopologyContext(plan, task_id, config)
+    settings = msgspec.structs.replace(settings, drop=drops_when_full(plan.logical, default=settings.drop))
     counters = Counters()
     codec = _codec(config, find_class)
     inflow = Inflow(plan, task_id, incarnation, link, settings, counters)

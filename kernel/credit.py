@@ -45,18 +45,17 @@ class Spending:
     __slots__ = (
         "_frames",
         "_incarnation",
-        "_initial",
         "_max_bytes",
         "bytes_in_flight",
         "consumed",
         "limit",
+        "maybe_lost",
         "receiver",
         "sent",
     )
 
-    def __init__(self, incarnation: int, initial: int, max_bytes: int) -> None:
+    def __init__(self, incarnation: int, max_bytes: int) -> None:
         self._incarnation = incarnation
-        self._initial = initial
         self._max_bytes = max_bytes
         #: (position behind the frame, its size) of all that is on its way
         self._frames: deque[tuple[int, int]] = deque()
@@ -65,7 +64,11 @@ class Spending:
         self.receiver = 0
         self.sent = 0
         self.consumed = 0
-        self.limit = initial
+        #: Nothing before a receiver's first grant: one that is behind is not given more to hold by each of
+        #: our lives, and one that is new has heard by then where it begins to count.
+        self.limit = 0
+        #: tuples of which a receiver that died did not say whether it had done them
+        self.maybe_lost = 0
 
     def room(self) -> int:
         """Tuples that may be sent now. One frame may pass the byte limit: a large tuple must get through."""
@@ -98,8 +101,9 @@ class Spending:
 
     def _start_over(self) -> None:
         """A new receiver has nothing of what its predecessor was sent."""
+        self.maybe_lost += self.sent - self.consumed
         self._settle(self.sent)
-        self.limit = self.sent + self._initial
+        self.limit = self.sent
 
     def _settle(self, consumed: int) -> None:
         self.consumed = max(self.consumed, consumed)
@@ -119,16 +123,30 @@ _REFUSED = Arrival(False, 0)
 
 
 class Receiving:
-    """The receiver's side of one channel."""
+    """The receiver's side of one channel. `unsent` is what an emitter may hold in open batches."""
 
-    __slots__ = ("_limit", "_told", "consumed", "received", "source")
+    __slots__ = (
+        "_limit",
+        "_told",
+        "_unsent",
+        "consumed",
+        "left_over",
+        "maybe_lost",
+        "received",
+        "source",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, unsent: int = 0) -> None:
+        self._unsent = unsent
         #: incarnation of the emitter; 0 until a frame came
         self.source = 0
         self.received = 0
         self.consumed = 0
-        #: what the last grant said
+        #: tuples of emitters that were replaced, which still wait to be processed
+        self.left_over = 0
+        #: tuples that emitters may have held, or had on their way to us, when they died
+        self.maybe_lost = 0
+        #: what the last grant said: the emitter cannot have sent more
         self._limit = 0
         self._told = -1
 
@@ -155,17 +173,24 @@ class Receiving:
         self._told = -1  # it may be waiting because the last grant was lost: say it again
         return missing
 
-    def on_consumed(self, count: int) -> None:
-        self.consumed += count
+    def on_consumed(self, incarnation: int, count: int) -> None:
+        """Tuples of this emitter, or of one that it replaced, are done with."""
+        if incarnation == self.source:
+            self.consumed += count
+            return
+        self.left_over -= count
+        if not self.left_over:
+            self._told = -1
 
     @property
     def queued(self) -> int:
-        return self.received - self.consumed
+        return self.received - self.consumed + self.left_over
 
     def grant(self, window: int, *, idle: bool) -> Grant | None:
         """The next grant, if there is enough news for a message: a quarter of a window, or any when idle."""
         news = self.consumed - self._told
-        if news <= 0:
+        # Else an emitter that dies again and again would fill our queue, one window at a time.
+        if news <= 0 or self.left_over:
             return None
         # A window that has grown is news as well: the emitter may be waiting at the end of the old one.
         room = self.consumed + window - self._limit
@@ -180,7 +205,13 @@ class Receiving:
 
         An emitter that has replaced one we know began after us, so all that it ever sent is ours.
         """
-        self.received = self.consumed = 0 if self.source else position
+        if self.source:
+            # What waits here as well: if we die too, nobody is left who knows of it.
+            self.maybe_lost += max(self._limit - self.consumed, 0) + self._unsent
+            self.left_over = self.queued
+            self.received = self.consumed = 0
+        else:
+            self.received = self.consumed = position
         self.source = incarnation
         self._limit = 0
         self._told = -1

@@ -47,6 +47,11 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     rejected: int = 0
     #: share of the last report spent waiting for credit, 0 to 1
     waiting: float = 0.0
+    #: tuples that were lost on their way to it, and between it and processes that died: at least, at most
+    lost_min: int = 0
+    lost_max: int = 0
+    #: tuples that it threw away for want of credit, where the topology allows that
+    dropped: int = 0
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     #: metrics that the user's code registered
@@ -110,6 +115,9 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     instances: tuple[InstanceStatus, ...] = ()
     #: what has lasted for more than a second
     backpressure: tuple[Backpressure, ...] = ()
+    #: of all instances together; at least once, tuples with an id come again
+    lost_min: int = 0
+    lost_max: int = 0
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)

@@ -35,6 +35,8 @@ class Counts(NamedTuple):
     failed: int
     #: most tuples that ever waited at one of its tasks
     most_queued: int
+    #: thrown away for want of credit, where the topology allows that
+    dropped: int = 0
 
 
 class TopologyTest:
@@ -252,4 +254,5 @@ def _counts(tasks: list[Task], most_queued: Mapping[int, int]) -> Counts:
         acked=sum(one.acked for one in counters),
         failed=sum(one.failed for one in counters),
         most_queued=max(most_queued.get(task.parts.context.get_task_id(), 0) for task in tasks),
+        dropped=sum(sum(one.dropped.values()) for one in counters),
     )

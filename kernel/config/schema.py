@@ -20,6 +20,7 @@ Kind = Literal["text", "path", "integer", "number", "switch", "words", "duration
 #: settings that take one of a few words
 CHOICES = {
     "container.start": ("zygote", "spawn"),
+    "credit.when_full": ("wait", "drop"),
     "log.level": ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
 }
 

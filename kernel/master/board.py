@@ -99,6 +99,8 @@ class Board:
             containers=containers,
             instances=instances,
             backpressure=culprits(self._plan, self._held_up(instances), now),
+            lost_min=sum(instance.lost_min for instance in instances),
+            lost_max=sum(instance.lost_max for instance in instances),
         )
 
     def _held_up(self, instances: Iterable[InstanceStatus]) -> dict[int, dict[int, float]]:
@@ -193,6 +195,9 @@ class Board:
             queue=int(meter.total("queued")),
             rejected=int(meter.total("rejected")),
             waiting=min(1.0, meter.rate("waiting_seconds")),
+            lost_min=int(meter.ever("missing")),
+            lost_max=int(meter.ever("missing") + meter.ever("maybe_lost")),
+            dropped=int(meter.ever("dropped")),
             cpu_seconds=meter.total("cpu_seconds"),
             memory_bytes=int(meter.total("memory_bytes")),
             custom=meter.custom,

@@ -14,6 +14,9 @@ SPAN = 0.5
 #: the same numbers for this long mean a process that has stopped, not a report passed on twice
 STALE = 2.5
 
+#: counters of what was lost and of what may have been
+LOSSES = ("missing", "maybe_lost", "dropped")
+
 
 class Reading(NamedTuple):
     """What one report said, and when it came."""
@@ -23,18 +26,25 @@ class Reading(NamedTuple):
 
 
 class Meter:
-    """The last reports of one process; its newest incarnation counts, and starts from nothing."""
+    """The last reports of one process; its newest incarnation counts, and starts from nothing.
+
+    Losses alone are added up over all of its lives: they are about those that ended.
+    """
 
     def __init__(self) -> None:
         #: oldest first; the first is what the last is compared with
         self._readings: deque[Reading] = deque()
         self._incarnation = 0
+        #: the last word of earlier incarnations, added up
+        self._before = dict.fromkeys(LOSSES, 0.0)
         #: metrics that the user's code registered
         self.custom: dict[str, float] = {}
 
     def on_report(self, report: MetricsReport, at: float) -> None:
         if report.incarnation < self._incarnation:
             return
+        if report.incarnation > self._incarnation:
+            self._before = {name: self.ever(name) for name in LOSSES}
         if report.incarnation > self._incarnation or (self._readings and at < self._readings[-1].at):
             # Somebody else's numbers, or a clock that stepped back: nothing to compare with.
             self._readings.clear()
@@ -53,6 +63,10 @@ class Meter:
 
     def total(self, name: str) -> float:
         return self._readings[-1].values.get(name, 0.0) if self._readings else 0.0
+
+    def ever(self, name: str) -> float:
+        """Of one of the LOSSES: of all incarnations, each as of its last report."""
+        return self._before[name] + self.total(name)
 
     def delta(self, name: str) -> float:
         """What was added between the last two reports; all there is, when there is only one."""

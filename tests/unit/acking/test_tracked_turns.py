@@ -57,6 +57,8 @@ class Stage:
         settings = FlowSettings(**{"batch_tuples": 4, "credit_initial": 8, "spout_calls": 1, **changed})
         self.task: Task = build_task(plan, task, 1, self.link, settings, find, lambda: self.now)
         self.task.initialize()
+        if task == SPOUT:
+            self.receive(CREDIT, Grant(1, 0, settings.credit_initial).encode())
 
     @property
     def component(self) -> Any:

@@ -110,6 +110,14 @@ def test_topology_settings_are_in_force_before_packing(heronpy: Heronpy, word_co
         (("--name", ""), "topology '' is not a valid name"),
         (("--set", "topology.stmgrs=two"), "topology.stmgrs cannot be 'two': it must be a number"),
         (("--set", "topology.reliability.mode=most"), "topology.reliability.mode is 'most'"),
+        (
+            ("--set", "credit.when_full=drop", "--set", "topology.reliability.mode=ATLEAST_ONCE"),
+            "topology 'WordCount' is to run at_least_once and to drop tuples when a reader is slow",
+        ),
+        (
+            ("--set", "topology.droptuples.upon.backpressure=maybe"),
+            "topology.droptuples.upon.backpressure must be true or false, got 'maybe'",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(

@@ -129,6 +129,25 @@ def test_a_back_pressure_names_the_culprit_and_explains_who_waits() -> None:
     ]
 
 
+def test_a_loss_is_an_interval_and_what_was_thrown_away_a_number() -> None:
+    lossy = TopologyStatus(
+        name="w",
+        state="RUNNING",
+        reliability="at_most_once",
+        lost_min=120,
+        lost_max=1344,
+        instances=(instance("words", 0, dropped=1000), instance("words", 1, dropped=234)),
+    )
+    assert status_view.notes(lossy, NOW) == [
+        "lost  between 120 and 1,344 tuples",
+        "dropped  1,234 tuples for want of credit",
+    ]
+    replaying = TopologyStatus(name="w", state="RUNNING", reliability="at_least_once", lost_max=7)
+    assert status_view.notes(replaying, NOW) == [
+        "lost  between 0 and 7 tuples, which come again if they have an id"
+    ]
+
+
 def test_who_is_waited_for_is_named() -> None:
     assert status_view.waiting_for(HEALTHY) == ""
     assert status_view.waiting_for(SICK) == "count[0] in container 1 (missing) and 1 more"

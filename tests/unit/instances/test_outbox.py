@@ -76,6 +76,8 @@ class Emitter:
             lambda: self.now,
         )
         self.collector = Collector(self.plan, SOURCE, self.outbox, self.counters, self._custom)
+        for task in self.plan.tasks_of("count"):
+            self.grant(0, self.settings.credit_initial, task=task.id)
 
     def _custom(self, _: Input, __: Sequence[int]) -> Chooser:
         raise AssertionError
@@ -268,6 +270,10 @@ def test_a_receiver_that_is_started_again_gets_a_fresh_start() -> None:
     emitter.grant(0, 2)
     emitter.outbox.flush()
     assert emitter.outbox.on_grant(SINK, RECEIVER + 1, HELLO)
+    emitter.outbox.flush()
+    assert [(frame.prefix.kind, frame.prefix.position) for frame in emitter.link.frames[2:]] == [(PROBE, 2)]
+    assert emitter.counters.maybe_lost == 2
+    assert emitter.outbox.on_grant(SINK, RECEIVER + 1, Grant(MY_INCARNATION, 2, 100))
     emitter.outbox.flush()
     assert emitter.link.values == [["word", number] for number in range(4)]
 

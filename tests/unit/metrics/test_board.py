@@ -171,6 +171,20 @@ def test_rates_come_from_successive_reports() -> None:
     assert (line.emitted, line.emit_rate, line.latency_ms, line.queue) == (7, 0.0, 0.0, 0)
 
 
+def test_losses_are_an_interval_that_outlives_those_who_noticed() -> None:
+    board = running_board()
+    measured(board, START, missing=5, maybe_lost=100)
+    measured(board, START + 1, task=3, missing=0, maybe_lost=50, dropped=9)
+    measured(board, START + 2, incarnation=2, missing=1, maybe_lost=0)
+    status = board.status(START + 3, "RUNNING")
+    assert [(one.lost_min, one.lost_max, one.dropped) for one in status.instances] == [
+        (6, 106, 0),
+        (0, 0, 0),
+        (0, 50, 9),
+    ]
+    assert (status.lost_min, status.lost_max) == (6, 156)
+
+
 def test_a_status_that_was_given_does_not_change_with_the_next_report() -> None:
     board = running_board()
 

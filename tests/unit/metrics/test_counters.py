@@ -25,7 +25,7 @@ def test_a_task_that_did_nothing_says_so() -> None:
     assert said == {
         **{
             (name,): (0.0, "counter")
-            for name in ("acked", "failed", "busy_seconds", "calls", "missing", "rejected")
+            for name in ("acked", "failed", "busy_seconds", "calls", "missing", "maybe_lost", "rejected")
         },
         ("waiting_seconds",): (0.0, "counter"),
         ("queued",): (0.0, "gauge"),

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from heronpy import Bolt, Grouping, Spout, Topology, TopologyContext, Tuple
-from heronpy.constants import TOPOLOGY_AUTO_TASK_HOOKS, TOPOLOGY_SERIALIZER_CLASSNAME
+from heronpy.constants import (
+    TOPOLOGY_AUTO_TASK_HOOKS,
+    TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE,
+    TOPOLOGY_SERIALIZER_CLASSNAME,
+)
 from heronpy.serializer import IHeronSerializer
 from heronpy.task_hook import BoltAckInfo, BoltExecuteInfo, EmitInfo, ITaskHook, SpoutAckInfo
 from heronpy.testing import Clock, TopologyTest
@@ -226,3 +230,99 @@ def test_task_hooks_are_told_of_everything(monkeypatch: pytest.MonkeyPatch) -> N
         assert told == [("acking", "bolt_ack", 20.0), ("acking", "bolt_execute", 30.0)]
         lines.clear()
     assert sorted(lines) == [("acking", "clean_up"), ("acking", "clean_up"), ("once", "clean_up")]
+
+
+class Counted(Spout):
+    """Emits ten numbers a call, a thousand in all."""
+
+    outputs = ["number"]
+
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        self.next = 0
+
+    def next_tuple(self) -> None:
+        for _ in range(10 if self.next < 1000 else 0):
+            self.emit([self.next])
+            self.next += 1
+
+
+class Join(Bolt):
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        self.seen: list[tuple[str, int]] = []
+
+    def process(self, tup: Tuple) -> None:
+        self.seen.append((tup.component, tup.number))
+
+
+class Diamond(Topology):
+    """One branch is slow, and both meet again."""
+
+    source = Counted.spec()
+    quick = Pass.spec(inputs=[source])
+    slow = Slow.spec(inputs=[source])
+    join = Join.spec(inputs=[quick, slow])
+
+
+class FanOut(Topology):
+    source = Counted.spec(par=2)
+    slow = Slow.spec(par=2, inputs=[source])
+    quick = Pass.spec(par=3, inputs={source: Grouping.ALL})
+    join = Join.spec(inputs={quick: Grouping.SHUFFLE, slow: Grouping.SHUFFLE})
+
+
+TIGHT = {"credit.initial_tuples": 4, "batch.tuples": 3}
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_a_slow_branch_of_a_diamond_blocks_nobody_for_good(seed: int | None) -> None:
+    run = TopologyTest(Diamond, seed=seed, settings=TIGHT)
+    run.component("slow").clock = run.clock
+    run.run_spouts()
+    numbers = [(branch, number) for branch in ("quick", "slow") for number in range(1000)]
+    assert sorted(run.component("join").seen) == numbers
+    assert run.counts()["slow"].most_queued <= 4
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_a_slow_reader_among_many_blocks_nobody_for_good(seed: int | None) -> None:
+    run = TopologyTest(FanOut, seed=seed, settings=TIGHT)
+    for index in range(2):
+        run.component("slow", index).clock = run.clock
+    run.run_spouts()
+    assert {name: counts.executed for name, counts in run.counts().items()} == {
+        "source": 0,
+        "slow": 2000,
+        "quick": 6000,
+        "join": 8000,
+    }
+
+
+@pytest.mark.parametrize("config", [{}, {TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE: "false"}])
+@pytest.mark.parametrize("setting", ["wait", "drop"])
+def test_only_who_wants_to_loses_tuples_to_a_slow_reader_and_counts_them(
+    config: dict[str, Any], setting: str
+) -> None:
+    class Lossy(Topology):
+        burst = Burst.spec()
+        slow = Slow.spec(inputs=[burst])
+
+    Lossy._topo_config.update(config)
+    run = TopologyTest(Lossy, settings={**TIGHT, "credit.when_full": setting})
+    run.component("slow").clock = run.clock
+    run.run_spouts()
+    dropped = run.counts()["burst"].dropped
+    assert run.counts()["slow"].executed + dropped == 1000
+    assert (dropped > 0) is (setting == "drop" and not config)
+
+
+def test_a_topology_may_ask_for_drops_itself() -> None:
+    class Lossy(Topology):
+        config = {TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE: True}
+        burst = Burst.spec()
+        slow = Slow.spec(inputs=[burst])
+
+    run = TopologyTest(Lossy, settings=TIGHT)
+    run.component("slow").clock = run.clock
+    run.run_spouts()
+    assert run.counts()["slow"].executed + run.counts()["burst"].dropped == 1000
+    assert run.counts()["burst"].dropped > 900
