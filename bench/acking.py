@@ -23,7 +23,9 @@ def main() -> None:
     )
     print(f"at least once, words per second: {spread(tracked)}; CPU-microseconds: {spread(tracked_cost)}")
     print(f"at most once,  words per second: {spread(plain)}; CPU-microseconds: {spread(plain_cost)}")
-    print(f"at least once / at most once: {spread(ratios(tracked, plain))}; aim: 0.5")
+    # On a busy machine the rates tell more about the others than about us; what a word costs does not.
+    print(f"at most once / at least once, CPU per word: {spread(ratios(plain_cost, tracked_cost))}")
+    print(f"at least once / at most once: {spread(ratios(tracked, plain))}; goal: at least 0.5, aim: 0.6")
 
 
 if __name__ == "__main__":
