@@ -1,4 +1,4 @@
-"""Follows nodes of the state tree and tells a reactor when any of them has changed."""
+"""Nodes of the state tree that processes publish of themselves, and follow of one another."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TypeVar
 
 import msgspec
 
-from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
 from heronpy.kernel.plugin.state_manager import StateManager, Watch
 from heronpy.kernel.transport import Reactor
+from heronpy.kernel.tree import Registration
 
 T = TypeVar("T")
 
@@ -51,3 +52,22 @@ def read(state: StateManager, path: str, kind: type[T]) -> T | None:
         return msgspec.json.decode(state.get(path).value, type=kind)
     except NodeMissing:
         return None
+
+
+def register(state: StateManager, path: str, registration: Registration) -> bool:
+    """Publish ourselves; False when somebody has taken our place: a late word must not hide a successor's."""
+    value = msgspec.json.encode(registration)
+    while True:
+        try:
+            node = state.get(path)
+            if msgspec.json.decode(node.value, type=Registration).incarnation > registration.incarnation:
+                return False
+            state.set(path, value, version=node.version)
+        except NodeMissing:
+            try:
+                state.create(path, value)
+            except NodeExists:
+                continue
+        except VersionConflict:
+            continue
+        return True

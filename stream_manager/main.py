@@ -6,8 +6,6 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from heronpy.kernel.addresses import (
     CONTROL_SOCKET,
     DATA_SOCKET,
@@ -33,7 +31,7 @@ from heronpy.kernel.protocol import (
     Sample,
     wrap,
 )
-from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.registrations import Follower, read, register
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
 from heronpy.stream_manager.forwarder import Forwarder
@@ -116,7 +114,10 @@ class StreamManager:
         registration = Registration(
             self._keys.public, self._child.incarnation, self._peers_router.endpoint, os.getpid()
         )
-        self._state.set(self._tree.stream_manager(self._child.container), msgspec.json.encode(registration))
+        if not register(self._state, self._tree.stream_manager(self._child.container), registration):
+            log.error("another Stream Manager has this container: ending")
+            self._reactor.stop()
+            return
         self._follower.follow(self._tree.physical_plan, self._tree.live, self._tree.master)
         self._refresh()
 

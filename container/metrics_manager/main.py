@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from heronpy.container.metrics_manager.labels import labelled
 from heronpy.kernel.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.config import Config
@@ -23,7 +21,7 @@ from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
-from heronpy.kernel.registrations import Follower
+from heronpy.kernel.registrations import Follower, register
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import Registration, Tree
 
@@ -84,7 +82,10 @@ class MetricsManager:
 
     def startup(self, interval: float) -> None:
         registration = Registration(self._keys.public, self._child.incarnation, pid=os.getpid())
-        self._state.set(self._tree.metrics_manager(self._child.container), msgspec.json.encode(registration))
+        if not register(self._state, self._tree.metrics_manager(self._child.container), registration):
+            log.error("another Metrics Manager has this container: ending")
+            self._reactor.stop()
+            return
         self._reactor.register(self._router, self._on_reports)
         self._reactor.call_every(interval, self._pass_on)
         self._follower.follow(self._tree.master, self._tree.physical_plan)
