@@ -10,7 +10,14 @@ import threading
 import time
 from collections.abc import Iterator
 
+from heronpy.kernel.errors import StateError
 from heronpy.plugins.state.localfs.descriptor import Descriptor
+
+#: how long to wait for the lock, which nobody who runs holds for more than a moment
+LOCK_SECONDS = 10.0
+
+#: between two attempts
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.01
 
 _COUNTER = struct.Struct("<Q")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -34,12 +41,27 @@ class Guard:
             self._depth += 1
             try:
                 if self._depth == 1:
-                    fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX)
+                    self._acquire()
                 yield
             finally:
                 self._depth -= 1
                 if self._depth == 0:
                     fcntl.flock(self._lock.fileno(), fcntl.LOCK_UN)
+
+    def _acquire(self) -> None:
+        """Not for ever: a holder that is stopped must not take along those who would find and end it."""
+        deadline, pause = time.monotonic() + LOCK_SECONDS, SHORTEST_PAUSE
+        while True:
+            try:
+                fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    msg = f"another process has kept the state folder locked for {LOCK_SECONDS:g} s"
+                    raise StateError(msg, hint="again later; it may be stopped: `ps` shows T") from None
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                return
 
     def next_version(self, after: int) -> int:
         """A version that no node had, larger than `after`. Wants the lock.
