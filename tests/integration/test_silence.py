@@ -17,14 +17,16 @@ from support.fleet import alive, executors, home_of, members, named, no_twins, r
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
-TUPLES = 60_000
+TUPLES = 100_000
+#: … in a second: data flows for longer than it takes to find out who is silent
+RATE = 10_000
 SILENCE = 2.0
 ENTRY = struct.Struct("<II")
 
 ROLES = ["relay", "stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"]
 #: those whose death concerns data in flight
 NEEDED = ("relay", "stream-manager", "executor")
-#: without these no data flows; with the others it must last until they are found silent
+#: without these no data flows
 FLOW = ("relay", "stream-manager")
 
 
@@ -37,18 +39,19 @@ def progress(folder: Path) -> tuple[int, int]:
 def submit(engine: Engine, folder: Path, tuples: int, *settings: str, options: tuple[str, ...] = ()) -> None:
     """Start the replaying topology and wait for the first acks."""
     flags = [word for setting in settings for word in ("--set", setting)]
-    engine.ok("submit", str(TOPOLOGIES / "replaying.py"), str(tuples), str(folder), *flags, *options)
+    topology = [str(TOPOLOGIES / "replaying.py"), str(tuples), str(folder), str(RATE)]
+    engine.ok("submit", *topology, *flags, *options)
     wait_until(lambda: progress(folder)[0] > 0, 60, "some progress", engine.log_tails)
 
 
-def settle(folder: Path, tuples: int = TUPLES) -> Counter[int]:
+def settle(folder: Path) -> Counter[int]:
     """Wait until everything is acked; how often each number was seen: at most as often as it was sent."""
-    wait_until(lambda: progress(folder)[0] >= tuples, 120, "all acks", lambda: str(progress(folder)))
+    wait_until(lambda: progress(folder)[0] >= TUPLES, 120, "all acks", lambda: str(progress(folder)))
     seen = Counter(
         number for path in folder.glob("ledger-*") for number, _ in ENTRY.iter_unpack(path.read_bytes())
     )
-    assert sorted(seen) == list(range(tuples)), "lost or unexpected numbers"
-    assert seen.total() <= tuples + progress(folder)[1], "a number was processed more often than it was sent"
+    assert sorted(seen) == list(range(TUPLES)), "lost or unexpected numbers"
+    assert seen.total() <= TUPLES + progress(folder)[1], "a number was processed more often than it was sent"
     return seen
 
 
@@ -76,8 +79,7 @@ def replacement(engine: Engine, role: str, old: psutil.Process, container: int) 
 def test_who_stands_still_for_too_long_is_replaced_and_nothing_is_lost(
     engine: Engine, tmp_path: Path, role: str
 ) -> None:
-    tuples = TUPLES if role in FLOW else 5 * TUPLES
-    submit(engine, tmp_path, tuples, f"container.silence={SILENCE:g}s")
+    submit(engine, tmp_path, TUPLES, f"container.silence={SILENCE:g}s")
     old = victim(engine, role)
     home = next((each for each, p in executors(engine).items() if p.pid == os.getsid(old.pid)), -1)
     acked = progress(tmp_path)[0]
@@ -91,7 +93,7 @@ def test_who_stands_still_for_too_long_is_replaced_and_nothing_is_lost(
         assert took > SILENCE / 2
         assert meanwhile > 0 or role in FLOW
         wait_until(lambda: replacement(engine, role, old, home), 30, f"a new {role}", engine.log_tails)
-        seen = settle(tmp_path, tuples)
+        seen = settle(tmp_path)
     if role in NEEDED:
         assert progress(tmp_path)[1] > 0, "the fault hit nothing in flight"
     else:

@@ -1,13 +1,17 @@
 """A source that can replay: every number is acked in the end, whatever dies on the way."""
 
+import math
 import struct
 import sys
+import time
 from pathlib import Path
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
 
 TUPLES = int(sys.argv[1])
 FOLDER = Path(sys.argv[2])
+#: numbers a second, so that a test knows how long data flows
+RATE = float(sys.argv[3]) if len(sys.argv) > 3 else math.inf
 ENTRY = struct.Struct("<II")
 
 
@@ -16,6 +20,7 @@ class Numbers(Spout):
 
     def initialize(self, config, context):
         self.number = 0
+        self.begun = time.monotonic()
         self.again = []
         self.acked = 0
         self.replayed = 0
@@ -26,7 +31,7 @@ class Numbers(Spout):
             self.replayed += 1
             number = self.again.pop()
             self.emit([number], tup_id=number)
-        elif self.number < TUPLES:
+        elif self.number < min(TUPLES, 1 + RATE * (time.monotonic() - self.begun)):
             self.emit([self.number], tup_id=self.number)
             self.number += 1
 
