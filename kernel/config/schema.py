@@ -24,6 +24,13 @@ CHOICES = {
     "log.level": ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
 }
 
+#: settings with which less would be a mistake: everybody dead before they can say a word, or never started
+LEAST = {
+    "container.silence": "1s",
+    "container.lost": "1s",
+    "container.restart_attempts": "0",
+}
+
 #: tables whose keys we do not know: a stranger's plugins, and the topology's own config
 FREE_TABLES = ("plugins", "topology")
 
@@ -89,6 +96,9 @@ def convert(key: str, value: Any) -> Any:
         raise ValueError(msg) from None
     if converted not in CHOICES.get(key, (converted,)):
         msg = f"must be one of {', '.join(CHOICES[key])}, got {value!r}"
+        raise ValueError(msg)
+    if key in LEAST and converted < _CONVERTERS[kind](LEAST[key]):
+        msg = f"must be at least {LEAST[key]}, got {value!r}"
         raise ValueError(msg)
     if key == "transport.host":
         check_host(converted)

@@ -100,6 +100,9 @@ def test_unknown_keys_are_errors_with_their_place_and_a_suggestion(tmp_path: Pat
         ),
         ("home", "", "home must be a path, got ''"),
         ("container.start", "fork", "container.start must be one of zygote, spawn, got 'fork'"),
+        ("container.silence", "0s", "container.silence must be at least 1s, got '0s'"),
+        ("container.lost", "999ms", "container.lost must be at least 1s, got '999ms'"),
+        ("container.restart_attempts", "-1", "container.restart_attempts must be at least 0, got '-1'"),
         (
             "transport.host",
             "10.0.0.0/64",
