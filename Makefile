@@ -9,7 +9,7 @@ DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.t
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fast cluster lint format types bench proto wheel clean
+.PHONY: help setup demo test fast cluster chaos soak lint format types bench proto wheel clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | \
@@ -23,10 +23,16 @@ demo: $(VENV)/.run ## Run a word count with a live table; Ctrl-C stops it
 test: lint types fast cluster ## Check and test everything
 
 fast: $(VENV)/.dev ## Run the tests that start no cluster
-	$(BIN)/python -m pytest -q -m "not cluster and not slow"
+	$(BIN)/python -m pytest -q -m "not cluster and not slow and not soak"
 
 cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow ones
-	$(BIN)/python -m pytest -q -m "cluster or slow"
+	$(BIN)/python -m pytest -q -m "(cluster or slow) and not soak"
+
+chaos: $(VENV)/.dev ## Kill every kind of process twenty times under load, and run 5,000 simulated schedules
+	HERONPY_CHAOS_KILLS=20 $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py
+
+soak: $(VENV)/.dev ## Random faults for HERONPY_SOAK_MINUTES (10)
+	$(BIN)/python -m pytest -q -s -p no:randomly -m soak
 
 lint: $(VENV)/.dev ## Check style and formatting
 	$(BIN)/ruff check .

@@ -1,0 +1,85 @@
+"""Hours in minutes: random faults without end, and a Topology Master that is away for long. `make soak`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from support.engine import Engine, wait_until
+from support.fire import Fire
+
+MINUTES = float(os.environ.get("HERONPY_SOAK_MINUTES", "10"))
+ROLES = ["numbers", "relay", "ledger"]
+ROLES += ["stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"]
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(60 * MINUTES + 600)]
+
+
+def memory_of(engine: Engine) -> int:
+    """Bytes of all processes together, shared pages counted once for each."""
+    total = 0
+    for process in engine.processes():
+        try:
+            total += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total
+
+
+def stop_for_a_moment(fire: Fire, role: str) -> None:
+    process = fire.dice.choice(fire.victims(role))
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(fire.dice.uniform(0.1, 2.0))
+    if process.is_running():
+        os.kill(process.pid, signal.SIGCONT)
+
+
+def test_random_faults_for_minutes_lose_nothing(engine: Engine, tmp_path: Path) -> None:
+    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "soak")
+    until = time.monotonic() + 60 * MINUTES
+    faults = 0
+    memory = []
+    while time.monotonic() < until:
+        fault = fire.dice.choice(["kill", "kill", "pair", "stop"])
+        if fault == "stop":
+            stop_for_a_moment(fire, fire.dice.choice(ROLES))
+        else:
+            fire.shoot(*fire.dice.sample(ROLES, 2 if fault == "pair" else 1))
+        faults += 1
+        memory.append(memory_of(engine))
+    fire.drain()
+    verdict = fire.verdict()
+    print(f"{faults} faults, {verdict}, {fire.progress()}")
+    half = len(memory) // 2
+    print(f"memory of all processes, MB: {[size >> 20 for size in memory]}")
+    assert (verdict.lost, verdict.unexpected) == (0, 0)
+    assert fire.progress().replayed > 0
+    assert min(memory[half:]) < 1.2 * max(memory[:half]), "memory grows"
+    fire.end()
+
+
+def test_a_master_that_is_away_for_minutes_is_not_missed(engine: Engine, tmp_path: Path) -> None:
+    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "master away", "container.silence=2h")
+    (executor,) = (p for p in engine.processes() if p.cmdline()[-2:] == [str(fire.launch_file), "0"])
+    os.kill(executor.pid, signal.SIGSTOP)
+    (master,) = fire.victims("topology-master")
+    os.kill(master.pid, signal.SIGKILL)
+    others = {role: {p.pid for p in fire.victims(role)} for role in ROLES if role != "topology-master"}
+    until = time.monotonic() + 60 * MINUTES
+    before = sum(fire.sizes().values())
+    while time.monotonic() < until:
+        time.sleep(5)
+        now = sum(fire.sizes().values())
+        assert now > before, "the flow has stopped"
+        before = now
+    assert {role: {p.pid for p in fire.victims(role)} for role in others} == others
+    os.kill(executor.pid, signal.SIGCONT)
+    wait_until(lambda: engine.status("UnderFire")["state"] == "RUNNING", 30, "the master is back")
+    fire.drain()
+    assert fire.verdict() == (0, 0, 0)
+    assert fire.progress().replayed == 0
+    fire.end()
