@@ -134,11 +134,14 @@ class SchedulerHost:
         paths = {self._tree.pulse(each): each for each in self._everyone() if each not in self._due}
         for path in paths:
             self._pulses.read(path)
-        for path in vigil.silent():
-            how = f"silent for {vigil.quiet(path):.0f} s"
-            self._pulses.give_up(path)
-            if path in paths:
-                self._on_end(paths[path], how)
+        # One at a time: when it was stopped while it held a lock of the state tree, the others cannot show
+        # that they live until it is gone, and it is the one that has not for the longest time.
+        silent = max(vigil.silent(), key=vigil.quiet, default="")
+        if silent:
+            how = f"silent for {vigil.quiet(silent):.0f} s"
+            self._pulses.give_up(silent)
+            if silent in paths:
+                self._on_end(paths[silent], how)
 
     def _on_end(self, container: int, how: str) -> None:
         """It ended, or must: it is started again, which ends whatever is left of it."""
