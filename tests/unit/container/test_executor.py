@@ -117,7 +117,7 @@ class Topology:
             try:
                 yield running
             finally:
-                # a test that failed may have left it stopped; what is still stopped below it is killed with it
+                # a test that failed may have left it stopped, or some of those below it
                 running.send_signal(signal.SIGCONT)
                 running.terminate()
                 try:
