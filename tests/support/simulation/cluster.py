@@ -103,6 +103,9 @@ class Cluster:
         self.world.note(f"start {pod.manager.name}")
 
     def start_instance(self, pod: Pod, task_id: int) -> None:
+        for before in self.instances:
+            if before.task_id == task_id:
+                before.retire()
         instance = Instance(self, pod, task_id, next(self._incarnations))
         pod.instances[task_id] = instance
         self.instances.append(instance)

@@ -59,6 +59,7 @@ class Instance(Process):
         self._source = cluster.sources.get(task_id)
         self._beat = InstanceBeat(task=task_id, incarnation=incarnation, pid=1, state="running")
         self._initialized = False
+        self._reported: tuple[int, int] | None = None
         self.world.after(0.005 * self.world.dice.random(), self.beat)
         self.wake(self.world.now)
 
@@ -87,6 +88,16 @@ class Instance(Process):
         except Stopping:
             return self.now()
         return min(self._resting_until, self._reactor.next_due())
+
+    @property
+    def losses(self) -> tuple[int, int]:
+        """What it has counted as lost, and as perhaps lost."""
+        counters = self.task.parts.counters
+        return self._reported or (counters.missing, counters.maybe_lost)
+
+    def retire(self) -> None:
+        """It has been replaced: nobody listens to its reports any more."""
+        self._reported = self.losses
 
     def on_killed(self) -> None:
         self._dealer.close()

@@ -15,7 +15,7 @@ from support.simulation.run import Profile
 from heronpy.instances.acking.tracker import Tracker
 from heronpy.instances.bolt_task import BoltTask
 from heronpy.instances.outbox import Outbox
-from heronpy.kernel.credit import Arrival, Receiving
+from heronpy.kernel.credit import Arrival, Receiving, Spending
 from heronpy.kernel.link import LinkReceiver, LinkSender
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.inbound import Inbound
@@ -146,6 +146,18 @@ def emitters_never_probe(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Outbox, "probe", lambda self: None)
 
 
+def losses_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """An emitter forgets what a receiver that died may have had."""
+    real = Spending._start_over
+
+    def start_over(self: Spending) -> None:
+        known = self.maybe_lost
+        real(self)
+        self.maybe_lost = known
+
+    patch.setattr(Spending, "_start_over", start_over)
+
+
 MUTANTS: dict[str, Mutant] = {
     "position_check_off": Mutant(position_check_off, ("links", "tracked", "untracked"), ("order",)),
     "instance_fence_off": Mutant(instance_fence_off, ("tracked", "untracked"), ("fence",)),
@@ -156,5 +168,6 @@ MUTANTS: dict[str, Mutant] = {
     "link_numbers_not_checked": Mutant(link_numbers_not_checked, ("links",), ("lost", "order", "liveness")),
     "timeouts_never_found": Mutant(timeouts_never_found, ("tracked",), ("liveness",)),
     "gaps_never_told": Mutant(gaps_never_told, ("links",), ("lost", "liveness")),
+    "losses_not_counted": Mutant(losses_not_counted, ("untracked",), ("interval",)),
     "emitters_never_probe": Mutant(emitters_never_probe, ("tracked", "untracked"), ("liveness",)),
 }
