@@ -13,7 +13,19 @@ import psutil
 import pytest
 from support import deaf_scheduler
 from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fleet import alive, executors, home_of, members, named, no_twins, resume, scheduler, stop, victim
+from support.fleet import (
+    alive,
+    executors,
+    home_of,
+    members,
+    named,
+    no_twins,
+    resume,
+    scheduler,
+    stop,
+    victim,
+    words,
+)
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
@@ -145,11 +157,11 @@ def test_a_zombie_of_a_replaced_container_is_fenced_and_leaves(
     submit(engine, tmp_path, TUPLES, f"container.silence={SILENCE:g}s", options=("--scheduler", "deaf"))
     home = 0 if which == "master" else 3 - home_of(engine, "numbers")
     first = executors(engine)[home]
-    zombies = members(first)
+    command, zombies = words(first), members(first)
     stop(zombies)
 
     def replaced() -> bool:
-        found = [p for p in engine.processes() if p.cmdline()[-2:] == [*first.cmdline()[-2:]]]
+        found = [p for p in engine.processes() if words(p) == command]
         return any(p.pid != first.pid and len(members(p)) >= len(zombies) for p in found)
 
     wait_until(replaced, 30, "another container", engine.log_tails)

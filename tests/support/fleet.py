@@ -18,12 +18,12 @@ SCHEDULER = "heronpy.container.scheduler_host"
 
 def executors(engine: Engine) -> dict[int, psutil.Process]:
     """By container."""
-    found = [p for p in engine.processes() if EXECUTOR in _words(p)]
-    return {int(_words(p)[-1]): p for p in found}
+    found = [p for p in engine.processes() if EXECUTOR in words(p)]
+    return {int(words(p)[-1]): p for p in found}
 
 
 def scheduler(engine: Engine) -> psutil.Process | None:
-    return next((p for p in engine.processes() if SCHEDULER in _words(p)), None)
+    return next((p for p in engine.processes() if SCHEDULER in words(p)), None)
 
 
 def named(engine: Engine, role: str) -> list[psutil.Process]:
@@ -91,7 +91,8 @@ def no_twins(engine: Engine) -> Iterator[None]:
     assert twins == set()
 
 
-def _words(process: psutil.Process) -> list[str]:
+def words(process: psutil.Process) -> list[str]:
+    """Its command line; none of one that ends just now."""
     try:
         return process.cmdline()
     except psutil.Error:
