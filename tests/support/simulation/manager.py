@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +20,8 @@ from heronpy.stream_manager.residents import Residents
 
 if TYPE_CHECKING:
     from support.simulation.cluster import Cluster, Pod
+
+_who = functools.cache(incarnation_of)
 
 
 class Gatekeeper:
@@ -129,7 +132,7 @@ class Manager(Process):
             self._newest[b"t", beat.task] = beat.incarnation
 
     def _on_receive(self, identity: bytes, parts: Parts) -> None:
-        number, incarnation = incarnation_of(identity)
+        number, incarnation = _who(identity)
         if len(parts) > 1 and incarnation < self._newest.get((identity[:1], number), 0):
             self._fenced[id(parts[-2])] = parts[-2]
             self._cluster.fenced += 1

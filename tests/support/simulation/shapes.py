@@ -57,6 +57,8 @@ def some_shape(dice: random.Random, *, tracked: bool, timeout: float, tuples: in
     """Another one with each roll."""
     kind: Kind = dice.choice(("line", "line", "diamond", "direct"))
     spouts = dice.choice((1, 1, 2))
+    if kind == "diamond":
+        tuples //= 2  # each of them goes two ways
     plan = _plan(kind, spouts, dice.choice((2, 2, 3)), tracked, timeout, dice.choice((50, 400)))
     flow = FlowSettings(
         batch_tuples=dice.choice((10, 50)),
