@@ -29,9 +29,10 @@ cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow o
 	$(BIN)/python -m pytest -q -m "(cluster or slow) and not soak"
 
 chaos: $(VENV)/.dev ## Kill every kind of process twenty times under load, and run 5,000 simulated schedules
-	HERONPY_CHAOS_KILLS=20 $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py
+	CHAOS_KILLS=20 SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s -p no:randomly \
+		tests/integration/test_under_fire.py tests/simulation/test_schedules.py
 
-soak: $(VENV)/.dev ## Random faults for HERONPY_SOAK_MINUTES (10)
+soak: $(VENV)/.dev ## Random faults for SOAK_MINUTES (10)
 	$(BIN)/python -m pytest -q -s -p no:randomly -m soak
 
 lint: $(VENV)/.dev ## Check style and formatting

@@ -12,7 +12,7 @@ import pytest
 from support.engine import Engine, wait_until
 from support.fire import Fire
 
-MINUTES = float(os.environ.get("HERONPY_SOAK_MINUTES", "10"))
+MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
 ROLES = ["numbers", "relay", "ledger"]
 ROLES += ["stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"]
 

@@ -20,9 +20,9 @@ ENTRY = struct.Struct("<IIII")
 PROGRESS = struct.Struct("<QQQQQ")
 TOPOLOGY = "UnderFire"
 
-#: kills in a cell, and where their dice begin; `make chaos` asks for more
-KILLS = int(os.environ.get("HERONPY_CHAOS_KILLS", "2"))
-SEED = os.environ.get("HERONPY_CHAOS_SEED", "1")
+#: kills in a cell, and where their dice begin; `make chaos` asks for more (HERONPY_… would be a setting)
+KILLS = int(os.environ.get("CHAOS_KILLS", "2"))
+SEED = os.environ.get("CHAOS_SEED", "1")
 
 _MODULES = {"executor": "heronpy.container.executor", "scheduler": "heronpy.container.scheduler_host"}
 
