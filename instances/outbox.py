@@ -151,7 +151,8 @@ class Outbox:
     def relieve(self) -> None:
         """Send what the spout pauses for, as far as there is credit now."""
         for lane in list(self.overfull):
-            self._send(lane)
+            if lane.rows:  # else it was in the way of one that was overfull before it, and has left
+                self._send(lane)
 
     @property
     def waiting(self) -> bool:

@@ -482,3 +482,19 @@ def test_a_receiver_that_gets_on_is_not_asked() -> None:
         emitter.outbox.flush_due()
         emitter.grant(number, 100)
     assert {frame.prefix.kind for frame in emitter.link.frames} == {DATA}
+
+
+def test_credit_for_all_relieves_two_streams_whichever_was_full_first() -> None:
+    emitter = Emitter(edge("shuffle"), edge("shuffle", stream="late"), credit_initial=1, batch_tuples=4)
+    emitter.emit("taken", 0)
+    emitter.emit("default", 1)
+    for number in range(2, 6):
+        emitter.emit("late", number, stream="late")
+    for number in range(6, 9):
+        emitter.emit("default", number)
+    assert len(emitter.outbox.overfull) == 2
+    emitter.grant(1, 100)
+    emitter.outbox.relieve()
+    assert [number for _, number in emitter.link.values] == [0, 1, 6, 7, 8, 2, 3, 4, 5]
+    assert not emitter.outbox.overfull
+    assert not emitter.outbox.waiting
