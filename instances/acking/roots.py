@@ -6,10 +6,12 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-#: a root is named by task, a few bits of its incarnation, and a count
+#: a root is named by task, twelve bits made of its incarnation, and a count
 _TASK_SHIFT: Final = 48
 _TAG_SHIFT: Final = 36
-_TAG_MASK: Final = (1 << (_TASK_SHIFT - _TAG_SHIFT)) - 1
+#: A prime, so that all bits of an incarnation tell: the low ones alone count the starts of one executor's
+#: children, and are the same again when it is restarted.
+_TAGS: Final = 4093
 _COUNT_MASK: Final = (1 << _TAG_SHIFT) - 1
 
 MAX_TASK: Final = (1 << (64 - _TASK_SHIFT)) - 1
@@ -37,7 +39,7 @@ class Roots:
     """
 
     def __init__(self, task: int, incarnation: int, timeout: float | None, count: int = 0) -> None:
-        self._name = task << _TASK_SHIFT | (incarnation & _TAG_MASK) << _TAG_SHIFT
+        self._name = task << _TASK_SHIFT | (incarnation % _TAGS) << _TAG_SHIFT
         self.timeout = timeout
         every = range(self._name, self._name + _COUNT_MASK + 1)
         #: the names of roots to come: whoever takes one adds that root to `xors` and `ids`

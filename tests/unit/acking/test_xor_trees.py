@@ -102,6 +102,20 @@ def test_a_root_is_over_when_its_whole_tree_is_acked_and_not_before(seed: int, r
         assert forest.roots.pending == 0
 
 
+@pytest.mark.parametrize(
+    "successor", [3 << 20 | 6, 4 << 20 | 5, 4 << 20 | 9, 5 << 20 | 5], ids=["child", "executor", "both", "twice"]
+)
+def test_acks_for_a_predecessor_mean_nothing_whoever_was_restarted(successor: int) -> None:
+    """An executor that is started again counts the starts of its children from the beginning."""
+    predecessor, roots = (Roots(TASK, number, timeout=None) for number in (INCARNATION, successor))
+    earlier = [predecessor.add(number) for number in range(3)]
+    for number in range(3):
+        roots.add(number)
+    assert roots.ack_whole(earlier, 1.0).ids == []
+    assert roots.fail(earlier, 1.0).ids == []
+    assert roots.pending == 3
+
+
 @given(seed=st.integers(0, 2**32))
 def test_a_lost_ack_leaves_its_roots_to_the_timeout(seed: int) -> None:
     forest = Forest(seed, roots=10)
