@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence, Set
-from random import getrandbits
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
 from heronpy.instances.acking.anchored import EdgesOf
+from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.codec import Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.groupings import Grouping, make_grouping
@@ -161,7 +161,7 @@ class Collector:
             xor = 0
             for lane in choose(row):
                 if root:
-                    edge = getrandbits(64)
+                    edge = random_bits(64)
                     xor ^= edge
                     lane.edges.append((root, edge))
                 rows = lane.rows

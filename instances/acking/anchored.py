@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from random import getrandbits
 from typing import Protocol
 
 import msgspec
+
+from heronpy.instances.acking.edges import random_bits
 
 #: what one copy of a tuple is anchored to: nothing; a root whose only copy it is, so that the root itself
 #: serves as the edge; a root and an edge; or several of these
@@ -90,5 +91,5 @@ def joining(anchors: Iterable[HasId]) -> EdgesOf:
 def _joined(ids: Iterable[TrackedId]) -> Edges:
     edges: dict[int, int] = {}
     for tup_id in ids:
-        tup_id.join(getrandbits(64), edges)
+        tup_id.join(random_bits(64), edges)
     return edges or None

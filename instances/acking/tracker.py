@@ -6,10 +6,10 @@ import functools
 import operator
 from collections import deque
 from collections.abc import Callable, Sequence
-from random import getrandbits
 from typing import Any
 
 from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.acking.roots import Over, Roots
 from heronpy.instances.acking.short_emit import SpoutEmit, short_emit
 from heronpy.instances.acking.wire import Acks
@@ -68,7 +68,7 @@ class Tracker:
             now = self._clock()
             self.acked.append(Over([tup_id], [now], now))  # nobody reads it
             return ()
-        edges = [getrandbits(64) for _ in range(copies)]
+        edges = [random_bits(64) for _ in range(copies)]
         xor = functools.reduce(operator.xor, edges) if copies > 1 else None
         root = self._roots.add(tup_id, xor)
         self.stamp()

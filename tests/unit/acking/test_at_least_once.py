@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import random
 from typing import Any
 
 import pytest
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology, TopologyBuilder
+from heronpy.instances.acking.edges import random_bits
 from heronpy.testing import TopologyTest
 from heronpy.tuple import Tuple
 
@@ -115,6 +118,51 @@ def test_what_is_failed_comes_back_at_once_and_what_is_forgotten_after_the_timeo
         assert spout.failed == [1, 5, 9], "nothing is late yet"
         run.advance("2s")
         assert spout.failed == [1, 5, 9, 3, 7]
+
+
+class Sampling(BasicBolt):
+    """Seeds the common source of random numbers, so that its samples are the same in every run."""
+
+    outputs = ["number"]
+
+    def process(self, tup: Tuple) -> None:
+        random.seed(7)
+        self.emit([tup.number + random.random()])
+
+
+class Forgetful(Bolt):
+    def process(self, tup: Tuple) -> None:
+        pass
+
+
+def test_bolts_that_seed_their_random_numbers_alike_are_told_apart() -> None:
+    """Two copies of a tuple become two tuples with the same edge, if edges come from what users may seed."""
+
+    class Sampled(Topology):
+        numbers = Numbers.spec()
+        sampling = Sampling.spec(par=2, inputs={numbers: Grouping.ALL})
+        sink = Forgetful.spec(inputs={sampling: Grouping.SHUFFLE})
+        config = AT_LEAST_ONCE
+
+    state = random.getstate()
+    try:
+        with TopologyTest(Sampled) as run:
+            run.run_spouts()
+            assert run.component("numbers").acked == [], "the sink has acked nothing"
+    finally:
+        random.setstate(state)
+
+
+def test_a_forked_process_makes_edges_of_its_own() -> None:
+    theirs, ours = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(ours, random_bits(64).to_bytes(8))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert int.from_bytes(os.read(theirs, 8)) != random_bits(64)
+    os.close(theirs)
+    os.close(ours)
 
 
 def test_no_more_are_pending_than_allowed() -> None:

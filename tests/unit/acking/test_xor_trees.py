@@ -103,7 +103,9 @@ def test_a_root_is_over_when_its_whole_tree_is_acked_and_not_before(seed: int, r
 
 
 @pytest.mark.parametrize(
-    "successor", [3 << 20 | 6, 4 << 20 | 5, 4 << 20 | 9, 5 << 20 | 5], ids=["child", "executor", "both", "twice"]
+    "successor",
+    [3 << 20 | 6, 4 << 20 | 5, 4 << 20 | 9, 5 << 20 | 5],
+    ids=["child", "executor", "both", "twice"],
 )
 def test_acks_for_a_predecessor_mean_nothing_whoever_was_restarted(successor: int) -> None:
     """An executor that is started again counts the starts of its children from the beginning."""
