@@ -44,15 +44,21 @@ NAMED = 5
 
 
 def headline(status: TopologyStatus, now: float) -> str:
-    """Name, state, for how long, and how it was submitted."""
-    since = f" {elapsed(now - status.running_since)}" if status.running_since else ""
+    """Name, state, how long ago it came up, and how it was submitted."""
+    state = status.state
+    if status.running_since:
+        # of another state this is not the age
+        state += " " if state == "RUNNING" else ", up "
+        state += elapsed(now - status.running_since)
     how = [part for part in (status.packing, status.scheduler, status.reliability) if part]
-    return "  ".join([status.name, f"{status.state}{since}", *how])
+    return "  ".join([status.name, state, *how])
 
 
 def notes(status: TopologyStatus, now: float) -> list[str]:
     """One line for everything that is not as it should be; empty when all is well."""
     lines = [status.reason] if status.reason else []
+    if status.state == "FAILED":
+        lines.append(f"heronpy restart {status.name} CONTAINER starts anew what was given up there")
     if status.rejected:
         lines.append(f"the topology master rejected {status.rejected} messages or connections")
     lines += [_backpressure_note(one) for one in status.backpressure]
@@ -165,10 +171,11 @@ def _container_notes(container: ContainerStatus, now: float, *, told: str) -> li
     if container.state == "missing" and f"container {container.id} has been missing" not in told:
         how_long = f" for {elapsed(now - container.since)}" if container.since else ""
         lines.append(f"container {container.id} is missing{how_long}")
-    if container.dropped or container.rejected:
-        lines.append(
-            f"container {container.id} dropped {container.dropped} and rejected {container.rejected} frames"
-        )
+    if container.dropped:
+        lines.append(f"container {container.id} dropped {container.dropped} frames")
+    if container.rejected:
+        what = "frames, messages or connections"
+        lines.append(f"container {container.id} rejected {container.rejected} {what}")
     return lines
 
 

@@ -13,7 +13,8 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     container: int
     kind: str
-    #: starting, running, paused, silent (runs, but gives no sign of life), failed, missing
+    #: starting, running, paused, silent (runs, but gives no sign of life), failed, missing, or unknown when
+    #: there is no master to ask
     state: str = "missing"
     #: wall-clock second of the last change of state
     since: float = 0.0
@@ -66,7 +67,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One container, as last heard of."""
 
     id: int
-    #: running, missing, failed (given up)
+    #: running, missing, failed (given up), unknown (no master)
     state: str = "missing"
     since: float = 0.0
     endpoint: str = ""

@@ -107,28 +107,37 @@ def unreachable(state: StateManager, topology: str) -> TopologyStatus:
     return TopologyStatus(
         name=topology,
         state="UNREACHABLE",
-        reason=_why_unreachable(state, tree),
+        reason=_why_unreachable(state, topology),
         submitted_at=execution.submitted_at if execution else 0.0,
         submitted_by=execution.submitted_by if execution else "",
         packing=execution.packing if execution else "",
         scheduler=execution.scheduler if execution else "",
-        containers=tuple(ContainerStatus(id=container.id) for container in placed),
+        containers=tuple(ContainerStatus(id=container.id, state="unknown") for container in placed),
         instances=tuple(
-            InstanceStatus(task=i.task, component=i.component, index=i.index, container=container.id, kind="")
+            InstanceStatus(
+                task=i.task,
+                component=i.component,
+                index=i.index,
+                container=container.id,
+                kind="",
+                state="unknown",
+            )
             for container in placed
             for i in container.instances
         ),
     )
 
 
-def _why_unreachable(state: StateManager, tree: Tree) -> str:
+def _why_unreachable(state: StateManager, topology: str) -> str:
+    tree, again = Tree(topology), f"heronpy restart {topology} 0 tries again"
     try:
-        return f"container 0, the topology master's, was {state.get(tree.given_up(0)).value.decode()}"
+        how = state.get(tree.given_up(0)).value.decode()
+        return f"container 0, the topology master's, was {how}; {again}"
     except NodeMissing:
         executor = read(state, tree.executor(0), ExecutorNode)
     for name, child in executor.children.items() if executor is not None else ():
         if child.state == "given_up":
-            return f"{name} was given up after {child.streak} restarts in a row: {child.last_exit}"
+            return f"{name} was given up after {child.streak} restarts in a row: {child.last_exit}; {again}"
     return "the topology master does not answer; its container is being restarted or the machine is busy"
 
 

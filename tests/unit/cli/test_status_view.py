@@ -53,6 +53,8 @@ SICK = TopologyStatus(
 def test_the_headline_says_state_duration_and_choices() -> None:
     assert status_view.headline(HEALTHY, NOW) == "wordcount  RUNNING 2h05m  round_robin  local  at_most_once"
     assert status_view.headline(SICK, NOW) == "wordcount  DEGRADED"
+    broken = TopologyStatus(name="w", state="DEGRADED", running_since=NOW - 7512)
+    assert status_view.headline(broken, NOW) == "w  DEGRADED, up 2h05m"
 
 
 def test_a_component_sums_its_instances_and_weighs_their_latency() -> None:
@@ -87,10 +89,19 @@ def test_all_that_is_wrong_has_a_line() -> None:
     assert status_view.notes(SICK, NOW) == [
         "count[0] is missing since 12 s",
         "container 1 is missing for 12s",
-        "container 2 dropped 3 and rejected 1 frames",
+        "container 2 dropped 3 frames",
+        "container 2 rejected 1 frames, messages or connections",
         "words[0] waits for slower readers 80% of the time",
         "count[1]: ValueError: no (wordcount.py:12 in process)",
         "sink[0] in process() for 12 s",
+    ]
+
+
+def test_what_was_given_up_comes_with_the_command_that_tries_again() -> None:
+    status = TopologyStatus(name="w", state="FAILED", reason="container 2 was given up")
+    assert status_view.notes(status, NOW) == [
+        "container 2 was given up",
+        "heronpy restart w CONTAINER starts anew what was given up there",
     ]
 
 

@@ -98,14 +98,22 @@ def test_a_master_does_not_outlive_its_topology_nor_bring_it_back(
 def test_status_without_a_master_says_when_it_was_given_up(
     state: StateManager, master: Callable[[int], Master]
 ) -> None:
-    assert unreachable(state, "words").reason.startswith("the topology master does not answer;")
+    status = unreachable(state, "words")
+    assert status.reason.startswith("the topology master does not answer;")
+    # nobody has said that they are missing: most likely all of them work on
+    assert [one.state for one in status.containers] == ["unknown"]
+    assert [one.state for one in status.instances] == ["unknown"]
     child = ChildView(pid=0, state="given_up", restarts=20, last_exit="exit 70", since=0.0, streak=20)
     node = ExecutorNode(1, 1, {"topology-master": child})
     state.set(TREE.executor(0), msgspec.json.encode(node))
     status = unreachable(state, "words")
-    assert status.reason == "topology-master was given up after 20 restarts in a row: exit 70"
+    assert status.reason == (
+        "topology-master was given up after 20 restarts in a row: exit 70;"
+        " heronpy restart words 0 tries again"
+    )
     state.set(TREE.given_up(0), b"given up after 20 restarts in a row: exit 1")
     status = unreachable(state, "words")
     assert status.reason == (
-        "container 0, the topology master's, was given up after 20 restarts in a row: exit 1"
+        "container 0, the topology master's, was given up after 20 restarts in a row: exit 1;"
+        " heronpy restart words 0 tries again"
     )
