@@ -179,6 +179,8 @@ class Watcher:
         elif event.name == watch.segments[depth]:
             before, was_reached = watch.chain, watch.reached
             self._resolve(watch)
+            # the node itself came or went, even if it is as before by the time we look
+            watch.changed |= depth + 1 == len(watch.segments)
             watch.changed |= watch.chain != before and (was_reached or watch.reached)
 
     def _resolve(self, watch: NodeWatch) -> None:

@@ -79,6 +79,16 @@ def test_a_child_that_went_and_came_back_is_told(state: StateManager, held: Held
     assert told.within(SOON)
 
 
+def test_a_node_that_came_and_went_with_its_topology_is_told(state: StateManager, held: Held) -> None:
+    told = Told()
+    state.create("/t/other", b"")
+    state.watch("/t/node", told)
+    state.create("/t/node", b"")
+    state.delete("/t", recursive=True)
+    held.let_go.set()
+    assert told.within(SOON)
+
+
 def test_events_beyond_the_kernels_queue_cost_no_notification(
     state: StateManager, held: Held, tmp_path: Path
 ) -> None:
