@@ -83,7 +83,8 @@ class OutgoingAcks:
 
     def _send(self, spout: int, acks: Acks) -> None:
         prefix = Prefix(ACK, spout, self._task, 0, 0, self._epoch, self._incarnation, 0, 0)
-        self._link.send(*seal(prefix, acks.encode()))
+        for piece in acks.pieces():
+            self._link.send(*seal(prefix, piece.encode()))
 
 
 def _by_spout(roots: list[int], values: list[int], failed: list[int]) -> dict[int, Acks]:

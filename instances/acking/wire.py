@@ -16,6 +16,8 @@ _ONE_EACH: Final = 1
 _MANY: Final = 2
 _ONLY_COPIES: Final = 3
 _ACK_HEAD = struct.Struct("<III")
+#: roots of each kind in one ACK, which so is below the smallest limit that a socket may have
+_MOST_ACKS: Final = 1 << 14
 
 
 def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
@@ -29,7 +31,7 @@ def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
         form, anchors = _ONE_EACH, array("Q", flat).tobytes()
     else:
         each = [list(_pairs(edge)) for edge in edges]
-        counts = array("H", map(len, each))
+        counts = array("I", map(len, each))
         numbers = array("Q", (number for pairs in each for pair in pairs for number in pair))
         form, anchors = _MANY, counts.tobytes() + numbers.tobytes()
     return _HEAD.pack(form, len(anchors)) + anchors + batch
@@ -62,18 +64,18 @@ def decode_anchored(payload: bytes, tuples: int) -> tuple[Sequence[TrackedId | N
         numbers = array("Q", anchors)
         ids = list(map(Anchored, numbers[::2], numbers[1::2]))
         return [tup_id if tup_id.root else None for tup_id in ids], batch
-    if form == _MANY and len(anchors) == size >= 2 * tuples:
+    if form == _MANY and len(anchors) == size >= 4 * tuples:
         return _decode_many(anchors, tuples), batch
     msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
     raise ProtocolError(msg)
 
 
 def _decode_many(anchors: bytes, tuples: int) -> list[TrackedId | None]:
-    counts = array("H", anchors[: 2 * tuples])
-    if len(anchors) != 2 * tuples + 16 * sum(counts):
+    counts = array("I", anchors[: 4 * tuples])
+    if len(anchors) != 4 * tuples + 16 * sum(counts):
         msg = f"{len(anchors)} bytes of anchors for {sum(counts)} edges of {tuples} tuples"
         raise ProtocolError(msg)
-    numbers = iter(array("Q", anchors[2 * tuples :]))
+    numbers = iter(array("Q", anchors[4 * tuples :]))
     pairs = zip(numbers, numbers, strict=True)
     return [AnchoredToMany(dict(itertools.islice(pairs, count))) if count else None for count in counts]
 
@@ -87,6 +89,14 @@ class Acks(NamedTuple):
     #: of each of the roots, what was owed for it
     values: list[int]
     failed: list[int]
+
+    def pieces(self) -> list[Acks]:
+        """The same, each small enough for a frame: a bolt may ack a whole window of tuples in one go."""
+        longest = max(map(len, self))
+        if longest <= _MOST_ACKS:
+            return [self]
+        starts = range(0, longest, _MOST_ACKS)
+        return [Acks(*(each[start : start + _MOST_ACKS] for each in self)) for start in starts]
 
     def encode(self) -> bytes:
         numbers = array("Q", [*self.whole, *self.roots, *self.values, *self.failed])

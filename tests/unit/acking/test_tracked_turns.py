@@ -16,6 +16,7 @@ from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import Task, build_task
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, Prefix, seal, unseal
+from heronpy.kernel.transport.sockets import SMALLEST_LIMIT
 from heronpy.task_hook import ITaskHook
 from heronpy.testing.placing import placed
 from heronpy.tuple import Tuple
@@ -284,6 +285,34 @@ def test_a_bolt_that_is_told_to_end_tells_all_that_it_has_acked() -> None:
     stage.task.loop.turn()
     assert 0 < stage.component.seen < 100
     assert sum(map(_told, stage.acks)) == stage.component.seen
+
+
+class Window(Bolt):
+    """Acks nothing before it has seen `size` tuples, then all but the first, which it fails."""
+
+    size = 70_000
+
+    def initialize(self, config: dict[str, Any], context: Any) -> None:
+        self.held: list[Tuple] = []
+
+    def process(self, tup: Tuple) -> None:
+        self.held.append(tup)
+        if len(self.held) == self.size:
+            for held in self.held[1:]:
+                self.ack(held)
+            self.fail(self.held[0])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_window_of_many_tuples_is_acked_in_frames_that_any_socket_takes(whole: bool) -> None:
+    stage = Stage(BOLT, Words, Window)
+    own = Roots(SPOUT, 1, None)
+    roots = [own.add(number) for number in range(Window.size)]
+    stage.receive_words(*(root if whole else (root, 77) for root in roots))
+    told = _merged(stage.acks)[SPOUT]
+    assert told.roots == roots[1:]
+    assert told.failed == roots[:1]
+    assert max(len(payload) for prefix, payload in stage.link.frames if prefix.kind == ACK) < SMALLEST_LIMIT
 
 
 def _told(message: tuple[int, Acks]) -> int:

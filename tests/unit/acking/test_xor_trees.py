@@ -265,3 +265,13 @@ def test_acks_travel_as_packed_integers(whole: list[int], roots: list[int], fail
     assert Acks.decode(acks.encode()) == acks
     with pytest.raises(ProtocolError):
         Acks.decode(acks.encode() + b"x")
+
+
+def test_a_tuple_may_be_made_of_very_many() -> None:
+    """As a window makes it, of more tuples than 16 bits can count."""
+    edges: Edges = {root: root + 1 for root in range(1, 70_001)}
+    ids, batch = decode_anchored(encode_anchored([None, edges], b"batch"), 2)
+    assert batch == b"batch"
+    assert ids[0] is None
+    assert ids[1] is not None
+    assert ids[1].settle() == edges
