@@ -66,6 +66,10 @@ class LinkSender:
         self._cursor += 1
         self._high = max(self._high, self._cursor)
 
+    def __len__(self) -> int:
+        """All frames that are kept."""
+        return len(self._frames)
+
     @property
     def unsent(self) -> int:
         """Frames that wait to be sent, for the first time or again."""

@@ -115,7 +115,7 @@ class PeerExit:
         return self._link.succeed()
 
     def send(self, prefix: bytes, payload: bytes) -> bool:
-        if not _fits(self._link.unsent + self._link.unconfirmed, self._link.bytes_held + len(payload)):
+        if not _fits(len(self._link), self._link.bytes_held + len(payload)):
             self.dropped += 1
         else:
             self._link.append(prefix, payload)
@@ -136,10 +136,10 @@ class PeerExit:
                 self._ask_at = 0.0
 
     def ask(self, now: float) -> bool:
-        """Ask a peer that has long confirmed nothing how far it is; False when it owes us nothing."""
+        """Ask a peer that has long confirmed nothing how far it is; False when we hold nothing for it."""
         if not self._link.unconfirmed:
             self._ask_at = 0.0
-            return False
+            return len(self._link) > 0  # may be on its way as soon as there is a connection
         if self._ask_at == 0.0:
             self._ask_at = now + self._ask_after
         elif now >= self._ask_at and self._peer is not None:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 FRAMES_PER_TURN = 64
 #: how soon a full or missing exit is tried again; twice as late each time that nothing moves, up to …
 RETRY_MIN, RETRY_MAX = 0.002, 0.05
-#: how often links are looked at that have frames on their way
+#: how often links are looked at whose frames are not all confirmed
 LOOK = 0.05
 
 
@@ -188,11 +188,11 @@ class Forwarder:
             self._retry = self._reactor.call_later(self._retry_after, self._retry_held)
 
     def _look_at_links(self) -> None:
-        """Ask peers that owe us a word; look again for as long as anything is on its way."""
+        """Ask peers that owe us a word; look again for as long as anything is kept for any of them."""
         now = self._clock()
-        # A list: all must be asked, not those up to the first that owes us something.
-        owing = [out.ask(now) for out in self._by_container.values()]
-        self._look = self._reactor.call_later(LOOK, self._look_at_links) if any(owing) else None
+        # A list: all must be asked, not those up to the first that we keep something for.
+        keeping = [out.ask(now) for out in self._by_container.values()]
+        self._look = self._reactor.call_later(LOOK, self._look_at_links) if any(keeping) else None
 
     def _reject(self, peer: str, reason: str) -> None:
         self.rejected += 1

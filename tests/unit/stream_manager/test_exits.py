@@ -134,7 +134,7 @@ def test_what_a_peer_misses_is_sent_again_in_order() -> None:
 def test_a_silent_peer_is_asked_at_longer_and_longer_intervals_until_it_speaks() -> None:
     out, peer = PeerExit(), Peer()
     out.connect(peer, 1)
-    assert not out.ask(0.0), "it owes us nothing"
+    assert not out.ask(0.0), "there is nothing for it"
     out.send(*frame(0))
     asked_at = []
     for tick in range(80):
@@ -147,6 +147,32 @@ def test_a_silent_peer_is_asked_at_longer_and_longer_intervals_until_it_speaks()
     peer.replies.append(reply(RECEIVED, 1))
     out.on_replies()
     assert not out.ask(10.0)
+
+
+def test_frames_that_waited_for_a_connection_are_asked_for_when_it_loses_them() -> None:
+    out, peer = PeerExit(), Peer()
+    out.send(*frame(0))
+    assert out.ask(0.0), "they leave as soon as there is a connection, and nobody looks at us then"
+    out.connect(peer, 1)
+    assert out.retry()
+    assert [out.ask(now) for now in (1.0, 2.0)] == [True, True]
+    assert peer.syncs == [1]
+
+
+def test_frames_that_are_sent_again_do_not_count_twice_against_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exits, "MAX_BACKLOG_FRAMES", 4)
+    out, peer = PeerExit(), Peer(3)
+    out.connect(peer, 1)
+    for number in range(3):
+        out.send(*frame(number))
+    peer.replies.append(reply(MISSING, 0))
+    out.on_replies()
+    out.send(*frame(3))
+    assert (len(out), out.dropped) == (4, 0)
+    out.send(*frame(4))
+    assert (len(out), out.dropped) == (4, 1)
 
 
 def test_a_new_incarnation_never_gets_what_the_old_one_may_have_had() -> None:
