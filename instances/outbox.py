@@ -114,9 +114,13 @@ class Outbox:
         lane.opened_at = self._clock()
         self._open[lane] = None
         lane.channel.open[lane] = None
+        spending = lane.channel.spending
+        if spending.room() <= 0:
+            # It may be long until a batch leaves and tells how large these rows are.
+            lane.limit = min(lane.limit, self._fitting(1, len(self.codec.encode(lane.rows))))
         if lane.limit <= 1:
             self.full(lane)
-        elif lane.channel.spending.idle:
+        elif spending.idle:
             self._send(lane)
 
     def full(self, lane: Lane) -> None:
@@ -278,8 +282,12 @@ class Outbox:
         if channel.spending.idle:
             channel.heard_at = self._clock()
         channel.spending.spend(len(rows), size)
-        fitting = self._settings.batch_bytes * len(rows) // max(size, 1)
-        lane.limit = min(max(fitting, 1), self._settings.batch_tuples)
+        lane.limit = self._fitting(len(rows), size)
+
+    def _fitting(self, count: int, size: int) -> int:
+        """How many rows make a full batch, when `count` of them take `size` bytes."""
+        fitting = self._settings.batch_bytes * count // max(size, 1)
+        return min(max(fitting, 1), self._settings.batch_tuples)
 
     def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
         if len(rows) == 1:

@@ -411,6 +411,18 @@ def test_a_spout_without_credit_may_end_its_call_and_then_pauses() -> None:
     assert emitter.link.values == [["word", number] for number in range(6)]
 
 
+def test_large_tuples_pause_a_spout_whose_receiver_has_not_spoken_yet() -> None:
+    """Nothing has been sent, so no batch has told how large they are; a thousand of them must not pile up."""
+    emitter = Emitter(credit_initial=0, batch_bytes=10_000)
+    for number in range(10):
+        assert not emitter.outbox.overfull
+        emitter.emit("x" * 990, number)
+    assert emitter.outbox.overfull
+    emitter.grant(0, 100)
+    emitter.outbox.relieve()
+    assert emitter.link.sizes == [10]
+
+
 def test_who_holds_us_up_is_known_until_nothing_waits_for_it_any_more() -> None:
     """A slow receiver gives a little credit now and then; it is one hold-up all the same."""
     emitter = Emitter(edge("all"), par=2, credit_initial=1, batch_tuples=10)
