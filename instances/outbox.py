@@ -210,15 +210,17 @@ class Outbox:
     def _wait_for(self, lane: Lane) -> None:
         begun = self._clock()
         self.held_up_by = lane.channel.task
-        # flush_due() may have used the new credit for this very lane, which then is not full any more.
-        while lane.channel.spending.room() <= 0 and len(lane.rows) >= lane.limit:
-            if self._link.stopping:
-                raise Stopping
-            self.probe()
-            self._link.pump(_PATIENCE)
-            self.flush_due()
-        self.held_up_by = None
-        self._counters.waiting_seconds += self._clock() - begun
+        try:
+            # flush_due() may have used the new credit for this very lane, which then is not full any more.
+            while lane.channel.spending.room() <= 0 and len(lane.rows) >= lane.limit:
+                if self._link.stopping:
+                    raise Stopping
+                self.probe()
+                self._link.pump(_PATIENCE)
+                self.flush_due()
+        finally:
+            self.held_up_by = None
+            self._counters.waiting_seconds += self._clock() - begun
 
     def _drop(self, lane: Lane) -> None:
         """The topology would rather lose tuples than wait for a slow reader."""

@@ -25,7 +25,16 @@ MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("
 DECISIONS = [
     *(
         ROOT / "kernel" / name
-        for name in ("credit.py", "frame.py", "keys.py", "names.py", "tree.py", "status.py", "vigil.py")
+        for name in (
+            "credit.py",
+            "frame.py",
+            "keys.py",
+            "link.py",
+            "names.py",
+            "tree.py",
+            "status.py",
+            "vigil.py",
+        )
     ),
     *sorted((ROOT / "kernel/plans").glob("*.py")),
     ROOT / "kernel/master/board.py",
@@ -33,6 +42,7 @@ DECISIONS = [
     ROOT / "kernel/master/culprits.py",
     ROOT / "kernel/master/meter.py",
     ROOT / "stream_manager/residents.py",
+    ROOT / "stream_manager/inbound.py",
     ROOT / "container/restart_policy.py",
     *sorted((ROOT / "plugins/packing").glob("*.py")),
     *sorted((ROOT / "instances/groupings").glob("*.py")),

@@ -173,6 +173,26 @@ def test_emit_waits_for_credit_with_the_sockets_served() -> None:
     assert emitter.outbox.held_up_by is None
 
 
+def test_an_error_out_of_an_emit_that_waits_ends_the_wait_in_all_books() -> None:
+    """Another stream's tuple turns out too large when its turn comes; the component may catch that."""
+    edges = [edge("all"), edge("all", stream="late")]
+    emitter = Emitter(*edges, par=2, credit_initial=1, batch_tuples=2, frame_bytes=1000)
+    emitter.emit("word", 0)
+    emitter.emit("x" * 2000, 1, stream="late")
+
+    def pump() -> None:
+        emitter.now += 1.0
+        emitter.grant(1, 2, task=3)
+
+    emitter.link.on_pump = pump
+    for number in (2, 3, 4):
+        emitter.emit("word", number)
+    with pytest.raises(TupleTooLarge):
+        emitter.emit("word", 5)
+    assert emitter.outbox.held_up_by is None
+    assert emitter.counters.waiting_seconds == 1.0
+
+
 def test_emit_goes_on_as_soon_as_its_own_batch_has_left() -> None:
     emitter = Emitter(credit_initial=1, batch_tuples=2)
     pumped: list[float] = []
