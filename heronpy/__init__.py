@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from heronpy.context import TopologyContext
     from heronpy.custom_grouping import ICustomGrouping
     from heronpy.kernel.config import Config
-    from heronpy.kernel.errors import UserError
+    from heronpy.kernel.errors import KeyNotOwned, UserError
     from heronpy.kernel.plans import LogicalPlan, PackingPlan
     from heronpy.kernel.plugin import (
         ContainerExit,
@@ -40,6 +40,7 @@ __all__ = [
     "ContainerExit",
     "Grouping",
     "ICustomGrouping",
+    "KeyNotOwned",
     "Launch",
     "Launcher",
     "LogicalPlan",
@@ -72,6 +73,7 @@ _HOMES = {
     "ContainerExit": "heronpy.kernel.plugin",
     "Grouping": "heronpy.stream",
     "ICustomGrouping": "heronpy.custom_grouping",
+    "KeyNotOwned": "heronpy.kernel.errors",
     "Launch": "heronpy.kernel.plugin",
     "Launcher": "heronpy.kernel.plugin",
     "LogicalPlan": "heronpy.kernel.plans",

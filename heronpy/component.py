@@ -8,6 +8,7 @@ import logging
 from typing import Any, cast
 
 from heronpy.errors import DefinitionError
+from heronpy.state import HashMapState
 
 
 class BaseComponent:
@@ -27,8 +28,16 @@ class BaseComponent:
     # A cached property gives way to assignment: older topologies keep a `self.state` of their own.
     @functools.cached_property
     def state(self) -> Any:
-        """A mapping that is this task's own; its keys are the values of the grouping fields."""
-        return {}
+        """A mapping that is this task's own.
+
+        In a bolt that reads by fields grouping its keys are the grouping keys: the value of one field, or a
+        tuple of several. A key that belongs to another task raises KeyNotOwned.
+        """
+        return getattr(self.delegate, "open_state", HashMapState)()
+
+    def open_state(self) -> Any:
+        """The state of the task, for a component whose delegate this one is."""
+        return self.state
 
 
 def make_component(cls: type[Any], delegate: Any) -> Any:

@@ -1,8 +1,8 @@
-"""State that is saved and restored as a whole, one per task."""
+"""The mappings that components keep their state in, and how a stateful one is given its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 
@@ -59,12 +59,19 @@ class HashMapState(State, MutableMapping[Any, Any]):
     def __len__(self) -> int:
         return len(self._dict)
 
-    def __str__(self) -> str:
-        return str(self._dict)
+    def popitem(self) -> tuple[Any, Any]:
+        """Take the newest entry out. The inherited one takes the oldest, which a dict finds slowly."""
+        return self._dict.popitem()
+
+    def __repr__(self) -> str:
+        return repr(self._dict)
 
 
 class StatefulComponent:
-    """Mixed into a spout or bolt whose state the engine keeps."""
+    """Mixed into a spout or bolt whose state the engine keeps, as a whole and per task."""
+
+    #: set it when the keys of the state are those of the fields grouping: keys of other tasks are refused
+    keyed = False
 
     def init_state(self, stateful_state: State) -> None:
         """Called before initialize with the state as last saved, or an empty one. Keep it."""
@@ -73,8 +80,8 @@ class StatefulComponent:
         """Called before the state is saved: put into it what it does not hold yet."""
 
 
-def give_state(component: Any, state: State) -> None:
-    """Hand a component its state, before initialize; one that is not stateful is left alone."""
+def give_state(component: Any, open_state: Callable[[], State]) -> None:
+    """Hand a component its state, before initialize; one that is not stateful asks when it wants it."""
     if isinstance(component, StatefulComponent):
-        vars(component)["state"] = state
+        state = vars(component)["state"] = open_state()
         component.init_state(state)

@@ -39,6 +39,7 @@ class BoltDelegate:
         self._counters = parts.counters
         self._clock = parts.clock
         self.logger = parts.logger
+        self.open_state = parts.open_state
         #: set when there are task hooks to tell of acks and fails
         self.hooks: TopologyContext | None = None
         #: when the tuple in hand was begun

@@ -29,6 +29,7 @@ class SpoutDelegate:
         self._emit = parts.collector.emit
         self._short_emit = parts.collector.short_way()
         self.logger = parts.logger
+        self.open_state = parts.open_state
         #: tuples that are done with and whose ack() is still to be called
         self.acked: deque[Over] = parts.tracker.acked if parts.tracker else deque()
         #: emit() of a spout whose trees are tracked, or of one whose are not

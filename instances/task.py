@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import pickle
 import random
@@ -39,6 +40,7 @@ from heronpy.instances.outbox import Outbox
 from heronpy.instances.schedule import Schedule
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
+from heronpy.instances.state import state_of
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.loading import load_auto_hooks
 from heronpy.logical import drops_when_full
@@ -71,6 +73,8 @@ class TaskParts(NamedTuple):
     tracker: Tracker | None
     #: of a bolt whose topology tracks trees
     acks: OutgoingAcks | None
+    #: the state of the task, made at the first call
+    open_state: Callable[[], HashMapState]
 
 
 class Task(NamedTuple):
@@ -86,7 +90,7 @@ class Task(NamedTuple):
         context = self.parts.context
         self.parts.outbox.greet()
         _shorten_emit(self.component)
-        give_state(self.component, HashMapState())
+        give_state(self.component, self.parts.open_state)
         self.component.initialize(context.get_cluster_config(), context)
         context.invoke_hook_prepare()
         if context.task_hooks:
@@ -155,17 +159,19 @@ def build_task(
     outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock)
     counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
+    cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
     parts = TaskParts(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,
-        Schedule(clock), logging.getLogger(placed.label), clock,
+        Schedule(clock), logger, clock,
         _tracker(plan, task_id, incarnation, collector, config, clock),
         OutgoingAcks(task_id, incarnation, plan.epoch, link, settings) if tracks(plan) else None,
+        functools.cache(functools.partial(_state, plan, task_id, cls, logger)),
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     exchange = Exchange(task_id, inflow, outbox, counters)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
-    made, loop = _component(find_class(component.class_path), component, parts)
+    made, loop = _component(cls, component, parts)
     return Task(made, loop, parts, exchange.on_frame)
 
 
@@ -179,6 +185,12 @@ def _component(
     receiver = BoltDelegate(parts)
     bolt: Bolt = make_component(cls, receiver)
     return bolt, BoltTask(bolt, receiver, parts)
+
+
+def _state(plan: PhysicalPlan, task_id: int, cls: type, logger: logging.Logger) -> HashMapState:
+    state = state_of(plan, task_id, cls)
+    logger.info("state is in memory only: when this process dies, its successor begins with an empty one")
+    return state
 
 
 def tracks(plan: PhysicalPlan) -> bool:

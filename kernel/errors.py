@@ -37,6 +37,10 @@ class TopologyError(UserError):
     """A topology that cannot run; the message names the component and the field."""
 
 
+class KeyNotOwned(UserError):
+    """A key of `self.state` that belongs to another task. Not a KeyError: it is not just absent."""
+
+
 class PackingError(UserError):
     """No packing plan satisfies the request; the message names what does not fit."""
 

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from heronpy.instances.groupings.fields import Fields
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import Task
 from heronpy.kernel.config import load_config
 from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.plans import Input
 from heronpy.testing.clock import Clock
 from heronpy.testing.names import component_called, input_from, stream_called
 from heronpy.testing.placing import Testable, placed
@@ -123,9 +125,12 @@ class TopologyTest:
         *,
         source: str | None = None,
         stream: str = "default",
-        index: int = 0,
+        index: int | None = None,
     ) -> None:
-        """Hand a bolt one tuple as if `source` had emitted it; it may be left out if there is only one."""
+        """Hand a bolt one tuple as if `source` had emitted it; it may be left out if there is only one.
+
+        Without an index it goes to the task that owns its key, or to the first one if it has none.
+        """
         edge = input_from(component_called(self._plan.logical, bolt, index), source, stream)
         fields = stream_called(component_called(self._plan.logical, edge.component), stream).fields
         if len(values) != len(fields):
@@ -133,9 +138,9 @@ class TopologyTest:
                 f"{len(values)} values for stream {stream!r} of {edge.component!r}, which has {list(fields)}"
             )
             raise TopologyError(msg)
+        receiver = self._receiver(bolt, edge, fields, values) if index is None else self.task_ids(bolt)[index]
         outbox = self._going().tasks_of(edge.component)[0].parts.outbox
-        receiver = self._plan.tasks_of(bolt)[index]
-        lane = outbox.lane(self._plan.streams.index((edge.component, stream)), receiver.id)
+        lane = outbox.lane(self._plan.streams.index((edge.component, stream)), receiver)
         lane.rows.append(tuple(values))
         outbox.opened(lane)
 
@@ -187,6 +192,19 @@ class TopologyTest:
         component_called(self._plan.logical, name, index)
         return self._started().tasks_of(name)[index].component
 
+    def state(self, name: str, *, index: int | None = None) -> dict[Any, Any]:
+        """A copy of what a component has in `self.state`: of all its tasks together, or of one."""
+        component_called(self._plan.logical, name, index)
+        tasks = self._started().tasks_of(name)
+        merged: dict[Any, Any] = {}
+        for task in tasks if index is None else [tasks[index]]:
+            state = task.parts.open_state()
+            if twins := merged.keys() & state.keys():
+                msg = f"several tasks of {name!r} have {next(iter(twins))!r} in their state"
+                raise TopologyError(msg, hint=f"run.state({name!r}, index=0)")
+            merged.update(state)
+        return merged
+
     def task_ids(self, name: str) -> list[int]:
         """The ids of a component's tasks, lowest first."""
         component_called(self._plan.logical, name)
@@ -214,6 +232,14 @@ class TopologyTest:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _receiver(self, bolt: str, edge: Input, fields: Sequence[str], values: Sequence[Any]) -> int:
+        tasks = self.task_ids(bolt)
+        if edge.grouping.kind != "fields":
+            return tasks[0]
+        lanes, where = {task: task for task in tasks}, f"what is sent to {bolt!r}"
+        by_key = Fields(lanes, self._plan.key_groups[bolt], edge.grouping.fields, fields, where)
+        return by_key.targets(tuple(values))[0]
 
     def _started(self) -> Troupe:
         __tracebackhide__ = True

@@ -167,6 +167,10 @@ def _warnings(component: Component) -> list[str]:
     ]
     if component.kind == "spout" and not component.outputs:
         warnings.append(f"{_label(component)} declares no outputs, so it cannot emit")
+    keys = {edge.grouping.fields for edge in component.inputs if edge.grouping.kind == "fields"}
+    if len({len(key) for key in keys}) > 1:
+        shown = " and ".join(f"({', '.join(key)})" for key in sorted(keys, key=len))
+        warnings.append(f"{_label(component)} cannot use self.state: its inputs have different keys, {shown}")
     return warnings
 
 

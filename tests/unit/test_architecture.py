@@ -49,6 +49,7 @@ DECISIONS = [
     *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "wire.py")),
     ROOT / "instances/pace.py",
     ROOT / "instances/schedule.py",
+    ROOT / "instances/state.py",
 ]
 IO = {
     "asyncio",

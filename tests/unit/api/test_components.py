@@ -149,10 +149,10 @@ def test_a_stateful_component_is_given_its_state() -> None:
     state = HashMapState()
     state.put("a", 1)
     bolt = make_component(Stateful, Recorder())
-    give_state(bolt, state)
+    give_state(bolt, lambda: state)
     assert bolt.recovered is bolt.state is state
     plain = make_component(Echo, Recorder())
-    give_state(plain, state)
+    give_state(plain, lambda: state)
     assert plain.state == {}
 
 

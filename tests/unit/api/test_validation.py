@@ -182,6 +182,17 @@ def test_what_will_surprise_is_a_warning() -> None:
     ]
 
 
+def test_inputs_grouped_by_keys_of_different_lengths_are_a_warning() -> None:
+    by_one, by_two = Grouping("fields", ("word",)), Grouping("fields", ("word", "count"))
+    other = changed(SPOUT, name="others")
+    joined = changed(
+        bolt("join"), inputs=(Input("words", "default", by_one), Input("others", "default", by_two))
+    )
+    assert validate(plan(SPOUT, other, joined)) == [
+        "bolt 'join' cannot use self.state: its inputs have different keys, (word) and (word, count)"
+    ]
+
+
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20))
 def test_a_graph_is_refused_exactly_when_it_has_a_cycle(edges: list[tuple[int, int]]) -> None:
     feeds: dict[int, set[int]] = {

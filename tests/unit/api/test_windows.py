@@ -154,12 +154,12 @@ def test_a_window_that_cannot_be_is_refused(config: dict[str, Any], message: str
 def test_open_windows_are_part_of_the_state() -> None:
     bolt, clock, _ = started(Tumbling, {TUMBLING: 10})
     state = HashMapState()
-    give_state(bolt, state)
+    give_state(bolt, lambda: state)
     bolt.process(tuple_of(1))
     bolt.pre_save("checkpoint")
     successor = make_component(Tumbling, Engine())
     successor.clock = clock
-    give_state(successor, state)
+    give_state(successor, lambda: state)
     successor.initialize({TUMBLING: 10}, None)
     successor.process_tick(TICK)
     assert successor.windows == [(WindowContext(990, 1000), [1])]

@@ -176,6 +176,31 @@ def test_a_tuple_by_hand_goes_to_the_named_task() -> None:
     assert run.emitted("count", index=1) == [["a", 1], ["a", 2]]
 
 
+def test_a_tuple_by_hand_goes_where_its_key_belongs() -> None:
+    run = TopologyTest(WordCount)
+    words = [chr(letter) for letter in range(ord("a"), ord("z") + 1)]
+    run.feed("words", [[word] for word in words])
+    for word in words:
+        run.send("count", [word])
+    run.run()
+    assert run.state("count") == dict.fromkeys(words, 2)
+    assert run.state("count", index=0).keys() == {word for word, _ in run.emitted("count", index=0)}
+    assert run.state("count", index=0) | run.state("count", index=1) == run.state("count")
+
+
+def test_the_state_of_tasks_that_share_a_key_is_seen_one_by_one() -> None:
+    class Shuffled(Topology):
+        words = Unreachable.spec()
+        count = Count.spec(par=2, inputs=[words])
+
+    run = TopologyTest(Shuffled)
+    run.feed("words", [["a"], ["a"], ["a"]])
+    run.run()
+    with pytest.raises(TopologyError, match=r"several tasks of 'count' have 'a' .*state\('count', index=0\)"):
+        run.state("count")
+    assert [run.state("count", index=index) for index in (0, 1)] == [{"a": 2}, {"a": 1}]
+
+
 def test_closing_ends_every_component_once() -> None:
     with TopologyTest(Sorting) as run:
         run.run_spouts(calls=2)
@@ -207,6 +232,8 @@ def test_closing_a_run_that_never_began_does_nothing() -> None:
         (lambda run: run.send("words", ["a"]), "its inputs: none: it is a spout"),
         (lambda run: run.emitted("count", "other"), "'count' does not declare stream 'other'"),
         (lambda run: run.component("count", 5), r"no task count\[5\]"),
+        (lambda run: run.state("counts"), "no component 'counts' .* did you mean 'count'"),
+        (lambda run: run.send("count", [["a"]]), "field 'word' of what is sent to 'count': a list cannot be"),
     ],
 )
 def test_a_slip_of_the_pen_is_explained(step: Any, message: str) -> None:
