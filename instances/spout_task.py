@@ -124,9 +124,11 @@ class SpoutTask:
     def _wait_for_credit(self) -> None:
         """A turn without next_tuple: what it emitted last has not left yet."""
         parts, begun = self._parts, self._parts.clock()
-        longest = parts.settings.linger if parts.outbox.lingering else _HELD_UP
-        parts.link.pump(parts.schedule.patience(longest))
-        parts.outbox.relieve()
+        parts.outbox.relieve()  # the credit may have come at the end of the last turn
+        if parts.outbox.overfull:
+            longest = parts.settings.linger if parts.outbox.lingering else _HELD_UP
+            parts.link.pump(parts.schedule.patience(longest))
+            parts.outbox.relieve()
         parts.outbox.flush_due()
         parts.counters.waiting_seconds += parts.clock() - begun
 

@@ -22,6 +22,8 @@ class Link:
     def __init__(self) -> None:
         self.frames: list[Prefix] = []
         self.pumped = 0
+        #: how long the task was ready to wait at its sockets, all together
+        self.patience = 0.0
         self.stopping = False
 
     def send(self, prefix: bytes, payload: bytes) -> None:
@@ -29,6 +31,7 @@ class Link:
 
     def pump(self, timeout: float) -> None:
         self.pumped += 1
+        self.patience += timeout
 
 
 class Stage:
@@ -164,6 +167,19 @@ def test_a_spout_that_gets_no_credit_pauses_and_is_served_meanwhile() -> None:
     stage.task.loop.turn()
     assert stage.calls > asked
     assert stage.task.parts.outbox.hold_ups.lasting() == {}
+
+
+def test_a_spout_does_not_wait_for_credit_that_has_come() -> None:
+    stage = Stage(SOURCE, spout)
+    while not stage.task.parts.outbox.overfull:
+        stage.task.loop.turn()
+    asked = stage.calls
+    stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), Grant(1, 0, 10**9).encode()))
+    waited = stage.link.patience
+    stage.task.loop.turn()
+    stage.task.loop.turn()
+    assert stage.link.patience == waited
+    assert stage.calls > asked
 
 
 def test_a_spout_that_waits_for_credit_can_be_paused_by_its_user() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heronpy import Bolt, Grouping, Spout, TopologyBuilder, TopologyContext, Tuple
@@ -125,6 +125,7 @@ def check_edge(run: TopologyTest, source: str, bolt: str, kind: str, containers:
             assert one.destination in (near or readers)
 
 
+@example(shape=Shape([1], [(1, {0: "custom"})]), keys=["a"], seed=0, containers=1, credit=1, batch=1)
 @settings(max_examples=60, deadline=None)
 @given(
     shape=shapes(),
