@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from heronpy.container.supervisor import Wanted
+from heronpy.kernel.addresses import METRICS_MANAGER, STREAM_MANAGER, manager_name
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 
@@ -19,8 +20,8 @@ def wanted_children(container: int, packing: PackingPlan, topology: LogicalPlan,
     if container == 0:
         return [Wanted("topology_master", "topology-master")]
     wanted = [
-        Wanted("stream_manager", f"stream-manager-{container}"),
-        Wanted("metrics_manager", f"metrics-manager-{container}"),
+        Wanted("stream_manager", manager_name(STREAM_MANAGER, container)),
+        Wanted("metrics_manager", manager_name(METRICS_MANAGER, container)),
     ]
     placed = next((each.instances for each in packing.containers if each.id == container), ())
     methods = {

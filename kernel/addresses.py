@@ -21,6 +21,11 @@ STREAM_MANAGER: Final = "stream-manager"
 METRICS_MANAGER: Final = "metrics-manager"
 
 
+def manager_name(kind: str, container: int) -> str:
+    """What a STREAM_MANAGER or METRICS_MANAGER is called among all processes of its topology."""
+    return f"{kind}-{container}"
+
+
 def socket_path(folder: Path, name: str) -> str:
     return str(folder / name)
 

@@ -90,7 +90,7 @@ class Board:
         missing = {container.id: container.since for container in containers if container.state != "running"}
         instances = tuple(self._instance(task, missing) for task in self._plan.tasks)
         lost = _missing_containers(containers, now, self.asked)
-        reason = _one_line([*self._what_is_given_up(), *lost, *_not_running(instances)])
+        reason = _one_line([*self._what_is_given_up(), *self._restless(), *lost, *_not_running(instances)])
         return msgspec.structs.replace(
             self._header,
             state=self._state(reason, live),
@@ -120,15 +120,26 @@ class Board:
 
     def _what_is_given_up(self) -> list[str]:
         """Containers and managers; a given-up instance is told with the others that do not run."""
-        tasks = {task.label for task in self._plan.tasks}
         return [
             *(f"container {container} was {how}" for container, how in self.given_up.items()),
             *(
-                f"{name} was {_given_up(child, child.last_exit)}"
-                for name, child in self.children.items()
-                if child.state == "given_up" and name not in tasks
+                f"{name} was {_given_up(child, child.last_exit)}, see its log"
+                for name, child in self._manager_children()
+                if child.state == "given_up"
             ),
         ]
+
+    def _restless(self) -> list[str]:
+        """Managers that end again and again; once may happen to anybody."""
+        return [
+            f"{name} has ended {child.streak} times in a row: {child.last_exit}, see its log"
+            for name, child in self._manager_children()
+            if child.state == "waiting" and child.streak > 1
+        ]
+
+    def _manager_children(self) -> list[tuple[str, ChildView]]:
+        tasks = {task.label for task in self._plan.tasks}
+        return [(name, child) for name, child in self.children.items() if name not in tasks]
 
     def _container(self, container: int, now: float) -> ContainerStatus:
         heard = self._heard.get(container, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from heronpy.kernel.vigil import Vigil
 
@@ -19,21 +19,32 @@ class LostContainers:
         self.interval = self._vigil.interval
         #: asked for, and not heard of since: what the request said
         self.asked: dict[int, str] = {}
+        #: whether we have heard nobody lately
+        self._cut_off = False
         for container in self._containers:
+            self._vigil.hear(container)
+
+    def on_started(self, container: int) -> None:
+        """Somebody is at work on it: it gets as long a time again."""
+        if self._vigil.awaits(container):
             self._vigil.hear(container)
 
     def on_heard(self, container: int) -> bool:
         """True when a replacement that was asked for is not needed any more."""
-        if self._vigil.awaits(container):
-            self._vigil.hear(container)
+        self.on_started(container)
         return self.asked.pop(container, None) is not None
 
-    def look(self, now: float) -> dict[int, str]:
-        """Containers to ask for now, and why."""
+    def look(self, now: float, given_up: Collection[int] = ()) -> dict[int, str]:
+        """Containers to ask for now, and why; those that were given up wait for a person."""
         self._vigil.look(now)
-        silent = self._vigil.silent()
-        if not silent or self._alone():
+        was_cut_off, self._cut_off = self._cut_off, self._alone()
+        if was_cut_off and not self._cut_off:
+            # the first word got through: the others' words may be on their way
+            for container in self._containers:
+                self.on_started(container)
+        if self._cut_off:
             return {}
+        silent = [each for each in self._vigil.silent() if each not in given_up]
         found = {each: f"not heard of for {self._vigil.quiet(each):.0f} s" for each in silent}
         for container in silent:
             self._vigil.hear(container)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import MessageTooLarge, NodeExists, NodeMissing
 from heronpy.kernel.lifeline import hold
@@ -70,6 +71,8 @@ class TopologyMaster:
         self._board = Board(self._plan, self._header(), time.time())
         self._follower = Follower(state, reactor, self._refresh)
         self._mailbox = Mailbox(self._router, log)
+        #: by container: the incarnation of its executor, and restarts of its Stream Manager
+        self._starts: dict[int, tuple[int, int]] = {}
         self._registration = Registration(self._keys.public, incarnation, self._router.endpoint, os.getpid())
 
     def startup(self, lost: float) -> None:
@@ -152,7 +155,16 @@ class TopologyMaster:
             published = read(self._state, self._tree.executor(container), ExecutorNode)
             if published is not None:
                 children.update(published.children)
+                self._note_starts(container, published)
         return children
+
+    def _note_starts(self, container: int, executor: ExecutorNode) -> None:
+        """A container that is new, or whose Stream Manager is started again and again, is not lost."""
+        manager = executor.children.get(manager_name(STREAM_MANAGER, container))
+        starts = executor.incarnation, manager.restarts if manager is not None else 0
+        if self._starts.get(container) != starts:
+            self._starts[container] = starts
+            self._lost.on_started(container)
 
     def _given_up(self) -> dict[int, str]:
         found: dict[int, str] = {}
@@ -162,10 +174,20 @@ class TopologyMaster:
         return found
 
     def _look_for_lost(self) -> None:
-        for container, why in self._lost.look(time.monotonic()).items():
-            if container not in self._board.given_up:
-                log.warning("container %d: %s, asking for another", container, why)
-                request_replacement(self._state, self._plan.topology, container, why)
+        for container, why in self._lost.look(time.monotonic(), self._hopeless()).items():
+            log.warning("container %d: %s, asking for another", container, why)
+            request_replacement(self._state, self._plan.topology, container, why)
+
+    def _hopeless(self) -> set[int]:
+        """Containers that were given up, or whose Stream Manager was."""
+        managers = {
+            container: self._board.children.get(manager_name(STREAM_MANAGER, container))
+            for container in self._plan.containers()
+        }
+        given_up = {
+            each for each, child in managers.items() if child is not None and child.state == "given_up"
+        }
+        return given_up | set(self._board.given_up)
 
     def _on_container(self, beat: ContainerBeat) -> None:
         if self._board.on_container(beat, time.time()) and self._lost.on_heard(beat.container):

@@ -56,7 +56,21 @@ def test_a_master_that_hears_nobody_at_all_takes_itself_for_the_one_that_is_cut_
     lost = watching(1, 2)
     pass_time(lost, 0.0, 10.0, 1, 2)
     assert pass_time(lost, 10.0, 1000.0) == []
-    assert pass_time(lost, 1000.0, 1000.0 + ALONE, 1) == [(2, 1001.0)]
+    # back again, it does not take those for lost whose next word is on its way
+    assert pass_time(lost, 1000.0, 1000.0 + ALONE, 1) == []
+    assert pass_time(lost, 1000.0 + ALONE, 1100.0, 1) == [(2, 1062.0)]
+
+
+def test_one_that_is_being_started_gets_its_time_and_one_that_was_given_up_is_left_alone() -> None:
+    lost = watching(1, 2)
+    assert pass_time(lost, 0.0, 50.0, 1) == []
+    lost.on_started(2)
+    assert pass_time(lost, 50.0, 110.0, 1) == []
+    lost.on_heard(1)
+    assert lost.look(111.0, given_up={2}) == {}
+    assert lost.asked == {}
+    lost.on_heard(1)
+    assert lost.look(112.0) == {2: "not heard of for 62 s"}
 
 
 def test_a_stranger_is_of_no_concern() -> None:

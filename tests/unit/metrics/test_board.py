@@ -284,10 +284,24 @@ def test_what_was_given_up_comes_first_in_the_reason() -> None:
     assert status.state == "FAILED"
     assert status.reason == (
         "container 2 was given up after 20 restarts in a row: exit 1;"
-        " metrics-manager-1 was given up after 20 restarts in a row: exit 70;"
+        " metrics-manager-1 was given up after 20 restarts in a row: exit 70, see its log;"
         " count[1] in container 2 is missing"
     )
     assert [(one.id, one.state) for one in status.containers] == [(1, "running"), (2, "failed")]
+
+
+def test_a_manager_that_ends_again_and_again_is_in_the_reason() -> None:
+    board = running_board()
+    once = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=START, streak=1)
+    board.children = {"stream-manager-2": once}
+    assert board.status(START + 3, "RUNNING").reason == ""
+    again = ChildView(pid=0, state="waiting", restarts=3, last_exit="exit 1", since=START, streak=3)
+    board.children = {"stream-manager-2": again}
+    status = board.status(START + 3, "RUNNING")
+    assert (status.state, status.reason) == (
+        "DEGRADED",
+        "stream-manager-2 has ended 3 times in a row: exit 1, see its log",
+    )
 
 
 def test_the_reason_says_that_another_container_was_asked_for() -> None:
