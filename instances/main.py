@@ -116,7 +116,7 @@ def _loop(task: Task, reactor: Reactor, control: Control) -> None:
             task.loop.set_live(active)
             control.report("running" if active else "paused")
         _enter(control, call)
-        task.loop.turn()
+        task.turn()
     _leave(control)
     task.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import pickle
@@ -36,7 +37,7 @@ from heronpy.instances.groupings.custom import Chooser
 from heronpy.instances.inflow import Inflow
 from heronpy.instances.link import FrameHandler, Link
 from heronpy.instances.metrics import sample_metrics
-from heronpy.instances.outbox import Outbox
+from heronpy.instances.outbox import Outbox, Stopping
 from heronpy.instances.schedule import Schedule
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
@@ -113,10 +114,15 @@ class Task(NamedTuple):
         culprit = self.parts.outbox.held_up_by
         return self.parts.plan.task(culprit).label if culprit is not None else ""
 
+    def turn(self) -> None:
+        """One turn of the loop. It may end inside emit(), when that waits and the process is told to end."""
+        with contextlib.suppress(Stopping):
+            self.loop.turn()
+
     def close(self) -> None:
-        """Call the hooks' clean_up() and the user's close()."""
-        self.parts.outbox.flush()
+        """Send what can be sent, call the hooks' clean_up() and, whatever they do, the user's close()."""
         try:
+            self.parts.outbox.flush()
             self.parts.context.invoke_hook_cleanup()
         finally:
             self.component.close()

@@ -190,3 +190,27 @@ def test_a_spout_that_waits_for_credit_can_be_paused_by_its_user() -> None:
     stage.task.loop.set_live(False)
     stage.task.loop.turn()
     assert stage.told == ["deactivate"]
+
+
+def greedy(stage: Stage) -> type[Spout]:
+    class Greedy(Spout):
+        """Emits more in one call than anybody has credit for."""
+
+        outputs = ["word", "n"]
+
+        def next_tuple(self) -> None:
+            stage.link.stopping = True
+            for number in range(10_000):
+                self.emit(["word", number])
+
+        def close(self) -> None:
+            stage.told.append("close")
+
+    return Greedy
+
+
+def test_a_task_that_is_told_to_end_while_it_waits_for_credit_is_closed_as_any() -> None:
+    stage = Stage(SOURCE, greedy)
+    stage.task.turn()
+    stage.task.close()
+    assert stage.told == ["close"]
