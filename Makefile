@@ -28,11 +28,11 @@ fast: $(VENV)/.dev ## Run the tests that start no cluster
 cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow ones
 	$(BIN)/python -m pytest -q -m "(cluster or slow) and not soak"
 
-chaos: $(VENV)/.dev ## Kill every kind of process twenty times under load, and run 5,000 simulated schedules
-	CHAOS_KILLS=20 SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s -p no:randomly \
-		tests/integration/test_under_fire.py tests/simulation/test_schedules.py
+chaos: $(VENV)/.dev ## Kill every kind of process CHAOS_KILLS (20) times under load; 5,000 simulated schedules
+	SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
+	CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py
 
-soak: $(VENV)/.dev ## Random faults for SOAK_MINUTES (10)
+soak: $(VENV)/.dev ## Random faults for SOAK_MINUTES (10), then a master away for as long
 	$(BIN)/python -m pytest -q -s -p no:randomly -m soak
 
 lint: $(VENV)/.dev ## Check style and formatting

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.errors import MessageTooLarge, ProtocolError
@@ -43,6 +44,14 @@ ORPHANED = 75
 DUMB = 70
 
 
+class Losses(Protocol):
+    """The counters that a beat carries."""
+
+    missing: int
+    maybe_lost: int
+    exposed: int
+
+
 class Control:
     """Registration, heartbeats, metrics; receives the plan and whether to run."""
 
@@ -74,6 +83,8 @@ class Control:
         self._planned = threading.Event()
         #: gives the numbers for the Metrics Manager once the task exists
         self.samples: Callable[[], list[Sample]] = list
+        #: has what was lost, and what would be lost with us
+        self.losses: Losses | None = None
         #: names the task whose credit emit() waits for
         self.held_up_by: Callable[[], str] = str
         #: task → seconds for which it has given no credit by now
@@ -110,6 +121,10 @@ class Control:
 
         self._reactor.call_from_thread(update)
 
+    def tell(self) -> None:
+        """Send a beat now. Safe from any thread."""
+        self._reactor.call_from_thread(self._send_beat)
+
     def stop(self) -> None:
         """Send what is still to be said, then end the thread."""
         self._reactor.call_from_thread(self._reactor.stop)
@@ -143,6 +158,9 @@ class Control:
         self._beat.held_up_by.extend(
             HoldUp(task=task, seconds=seconds) for task, seconds in self.hold_ups().items()
         )
+        if self.losses is not None:
+            self._beat.missing, self._beat.maybe_lost = self.losses.missing, self.losses.maybe_lost
+            self._beat.exposed = self.losses.exposed
         self._stream_manager.send([wrap(self._beat)])
 
     def _long_call(self) -> str:

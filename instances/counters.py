@@ -38,11 +38,22 @@ class Counters:
         self.missing = 0
         #: tuples that a process which died may have held, on their way to or from us
         self.maybe_lost = 0
+        #: the most that would be lost with us on their way to others
+        self.exposed = 0
+        #: called when one of these three has changed: it is told at once, for who tells later may be dead
+        self.on_loss: Callable[[], None] = lambda: None
         #: frames that failed a check
         self.rejected = 0
         #: metrics that user code registered, by name, as of their last bucket
         self.custom: dict[str, float] = {}
         self._process = psutil.Process(os.getpid())
+
+    def lost(self, missing: int, maybe_lost: int) -> None:
+        """Count tuples that are certainly lost, and that may be."""
+        if missing or maybe_lost:
+            self.missing += missing
+            self.maybe_lost += maybe_lost
+            self.on_loss()
 
     def samples(self) -> list[Sample]:
         """Everything, ready to be sent."""

@@ -69,11 +69,10 @@ class Inflow:
         channel = self._channel(prefix)
         maybe_lost = channel.maybe_lost
         arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.tuples)
-        self._counters.maybe_lost += channel.maybe_lost - maybe_lost
+        self._counters.lost(arrival.missing, channel.maybe_lost - maybe_lost)
         if not arrival.accepted:
             msg = f"it begins at {prefix.position}, and all up to {channel.received} has come"
             raise ProtocolError(msg)
-        self._counters.missing += arrival.missing
         self._counters.queued += prefix.tuples
         self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
         self.inbox.append(Delivery(prefix, payload))
@@ -81,8 +80,8 @@ class Inflow:
     def on_probe(self, prefix: Prefix) -> None:
         channel = self._channel(prefix)
         maybe_lost = channel.maybe_lost
-        self._counters.missing += channel.on_probe(prefix.incarnation, prefix.position)
-        self._counters.maybe_lost += channel.maybe_lost - maybe_lost
+        missing = channel.on_probe(prefix.incarnation, prefix.position)
+        self._counters.lost(missing, channel.maybe_lost - maybe_lost)
         self._grant(prefix.source, channel, idle=True)
 
     def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:

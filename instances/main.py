@@ -83,6 +83,8 @@ def _run_task(
         link.handler = task.on_frame
         guard_forks(in_child=task.parts.collector.disown)
         control.samples = task.parts.counters.samples
+        control.losses = task.parts.counters
+        task.parts.counters.on_loss = control.tell
         control.held_up_by = task.held_up_by
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         control.returned_at = lambda: task.parts.counters.returned_at

@@ -9,6 +9,7 @@ from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.wire import encode_anchored
 from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
+from heronpy.instances.exposure import Exposure
 from heronpy.instances.hold_ups import HoldUps
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
@@ -91,6 +92,7 @@ class Outbox:
         #: lanes that have outgrown their limit: while there are any, the spout pauses
         self.overfull: dict[Lane, None] = {}
         self.hold_ups = HoldUps(plan, clock)
+        self._exposure = Exposure(counters)
         #: the task whose credit emit() waits for at this moment
         self.held_up_by: int | None = None
 
@@ -102,6 +104,8 @@ class Outbox:
             share = max(1, self._settings.credit_bytes // emitters)
             channel = Channel(task, Spending(self._incarnation, share))
             self._channels[task] = channel
+        # An overfull batch has twice its limit.
+        self._exposure.add(2 * self._settings.batch_tuples)
         return Lane(channel, stream, self._settings.batch_tuples)
 
     def greet(self) -> None:
@@ -172,9 +176,10 @@ class Outbox:
         if channel is None:
             return False
         spending = channel.spending
-        consumed, maybe_lost = spending.consumed, spending.maybe_lost
+        consumed, maybe_lost, exposed = spending.consumed, spending.maybe_lost, spending.exposed
         accepted = spending.on_grant(incarnation, grant)
-        self._counters.maybe_lost += spending.maybe_lost - maybe_lost
+        self._counters.lost(0, spending.maybe_lost - maybe_lost)
+        self._exposure.add(spending.exposed - exposed)
         if spending.consumed != consumed:
             channel.heard_at = self._clock()
         if grant == HELLO and spending.room() <= 0:

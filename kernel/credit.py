@@ -81,6 +81,11 @@ class Spending:
         """Whether the receiver has finished all that it was sent."""
         return self.consumed == self.sent
 
+    @property
+    def exposed(self) -> int:
+        """Tuples that may be on their way, now or with the credit that is left."""
+        return self.limit - self.consumed
+
     def spend(self, count: int, size: int) -> None:
         self.sent += count
         self.bytes_in_flight += size

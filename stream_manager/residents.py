@@ -43,5 +43,5 @@ class Residents:
         return [self._identities[task] for task in sorted(self._identities)]
 
 
-def _told(beat: InstanceBeat) -> tuple[str, str, str]:
-    return beat.state, beat.error, beat.live
+def _told(beat: InstanceBeat) -> tuple[str | int, ...]:
+    return beat.state, beat.error, beat.live, beat.missing, beat.maybe_lost, beat.exposed

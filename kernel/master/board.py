@@ -8,6 +8,7 @@ import msgspec
 
 from heronpy.kernel.addresses import METRICS_MANAGER, STREAM_MANAGER
 from heronpy.kernel.master.culprits import culprits
+from heronpy.kernel.master.losses import Losses
 from heronpy.kernel.master.meter import Meter
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
@@ -40,6 +41,7 @@ class Board:
         self._awaited = {task.id for task in plan.tasks}
         #: times that an instance has said that it failed
         self._errors: dict[int, int] = {}
+        self._losses = Losses(plan)
         self._meters: dict[int, Meter] = {}
         #: of the processes that are no task, by container and name
         self._managers: dict[tuple[int, str], Meter] = {}
@@ -68,6 +70,7 @@ class Board:
                 # Why its predecessor failed is worth knowing until this one runs.
                 instance.error, instance.traceback = known.error, known.traceback
             self._beats[instance.task] = instance
+            self._losses.on_beat(instance, now)
             if instance.state in UP:
                 self._awaited.discard(instance.task)
             else:
@@ -180,6 +183,7 @@ class Board:
         child = self.children.get(task.label)
         state, error = self._condition(task, beat, missing)
         meter = self._meters.get(task.id, Meter())
+        lost = self._losses.of(task.id)
         return InstanceStatus(
             task=task.id,
             component=task.component,
@@ -206,9 +210,9 @@ class Board:
             queue=int(meter.total("queued")),
             rejected=int(meter.total("rejected")),
             waiting=min(1.0, meter.rate("waiting_seconds")),
-            lost_min=int(meter.ever("missing")),
-            lost_max=int(meter.ever("missing") + meter.ever("maybe_lost")),
-            dropped=int(meter.ever("dropped")),
+            lost_min=lost.least,
+            lost_max=lost.most,
+            dropped=int(meter.dropped),
             cpu_seconds=meter.total("cpu_seconds"),
             memory_bytes=int(meter.total("memory_bytes")),
             custom=meter.custom,

@@ -14,9 +14,6 @@ SPAN = 0.5
 #: the same numbers for this long mean a process that has stopped, not a report passed on twice
 STALE = 2.5
 
-#: counters of what was lost and of what may have been
-LOSSES = ("missing", "maybe_lost", "dropped")
-
 
 class Reading(NamedTuple):
     """What one report said, and when it came."""
@@ -28,7 +25,7 @@ class Reading(NamedTuple):
 class Meter:
     """The last reports of one process; its newest incarnation counts, and starts from nothing.
 
-    Losses alone are added up over all of its lives: they are about those that ended.
+    What was dropped alone is added up over all of its lives: it stays lost.
     """
 
     def __init__(self) -> None:
@@ -36,7 +33,7 @@ class Meter:
         self._readings: deque[Reading] = deque()
         self._incarnation = 0
         #: the last word of earlier incarnations, added up
-        self._before = dict.fromkeys(LOSSES, 0.0)
+        self._dropped_before = 0.0
         #: metrics that the user's code registered
         self.custom: dict[str, float] = {}
 
@@ -44,7 +41,7 @@ class Meter:
         if report.incarnation < self._incarnation:
             return
         if report.incarnation > self._incarnation:
-            self._before = {name: self.ever(name) for name in LOSSES}
+            self._dropped_before = self.dropped
         if report.incarnation > self._incarnation or (self._readings and at < self._readings[-1].at):
             # Somebody else's numbers, or a clock that stepped back: nothing to compare with.
             self._readings.clear()
@@ -64,9 +61,10 @@ class Meter:
     def total(self, name: str) -> float:
         return self._readings[-1].values.get(name, 0.0) if self._readings else 0.0
 
-    def ever(self, name: str) -> float:
-        """Of one of the LOSSES: of all incarnations, each as of its last report."""
-        return self._before[name] + self.total(name)
+    @property
+    def dropped(self) -> float:
+        """By all incarnations, each as of its last report."""
+        return self._dropped_before + self.total("dropped")
 
     def delta(self, name: str) -> float:
         """What was added between the last two reports; all there is, when there is only one."""

@@ -29,7 +29,7 @@ class Envelope(_message.Message):
     def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ...) -> None: ...
 
 class InstanceBeat(_message.Message):
-    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by")
+    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed")
     TASK_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
@@ -40,6 +40,9 @@ class InstanceBeat(_message.Message):
     BUSY_FIELD_NUMBER: _ClassVar[int]
     LIVE_FIELD_NUMBER: _ClassVar[int]
     HELD_UP_BY_FIELD_NUMBER: _ClassVar[int]
+    MISSING_FIELD_NUMBER: _ClassVar[int]
+    MAYBE_LOST_FIELD_NUMBER: _ClassVar[int]
+    EXPOSED_FIELD_NUMBER: _ClassVar[int]
     task: int
     incarnation: int
     pid: int
@@ -50,7 +53,10 @@ class InstanceBeat(_message.Message):
     busy: str
     live: str
     held_up_by: _containers.RepeatedCompositeFieldContainer[HoldUp]
-    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ...) -> None: ...
+    missing: int
+    maybe_lost: int
+    exposed: int
+    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ...) -> None: ...
 
 class HoldUp(_message.Message):
     __slots__ = ("task", "seconds")

@@ -173,10 +173,14 @@ def test_rates_come_from_successive_reports() -> None:
 
 def test_losses_are_an_interval_that_outlives_those_who_noticed() -> None:
     board = running_board()
-    measured(board, START, missing=5, maybe_lost=100)
-    measured(board, START + 1, task=3, missing=0, maybe_lost=50, dropped=9)
-    measured(board, START + 2, incarnation=2, missing=1, maybe_lost=0)
-    status = board.status(START + 3, "RUNNING")
+    first, second, other = (beat(1), beat(1, incarnation=2), beat(3))
+    first.missing, first.maybe_lost = 5, 100
+    second.missing = 1
+    other.maybe_lost = 50
+    for at, told in enumerate((container(1, first), container(2, other), container(1, second))):
+        board.on_container(told, START + 2 + at)
+    measured(board, START + 1, task=3, dropped=9)
+    status = board.status(START + 4, "RUNNING")
     assert [(one.lost_min, one.lost_max, one.dropped) for one in status.instances] == [
         (6, 106, 0),
         (0, 0, 0),

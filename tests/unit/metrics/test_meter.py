@@ -70,13 +70,12 @@ def test_a_replaced_process_starts_from_nothing() -> None:
     assert meter.rate("emitted") == 10.0
 
 
-def test_losses_are_added_up_over_all_lives_of_a_process() -> None:
-    meter = fed((1.0, report(missing=3)), (2.0, report(missing=5, maybe_lost=10)))
+def test_what_was_dropped_is_added_up_over_all_lives_of_a_process() -> None:
+    meter = fed((1.0, report(dropped=3)), (2.0, report(dropped=5)))
     for incarnation, at in ((2, 3.0), (3, 5.0)):
-        meter.on_report(report(incarnation=incarnation, missing=1), at)
-        meter.on_report(report(incarnation=incarnation, missing=2, maybe_lost=20), at + 1)
-    assert (meter.ever("missing"), meter.ever("maybe_lost"), meter.ever("dropped")) == (9.0, 50.0, 0.0)
-    assert meter.total("missing") == 2.0
+        meter.on_report(report(incarnation=incarnation, dropped=1), at)
+        meter.on_report(report(incarnation=incarnation, dropped=2), at + 1)
+    assert (meter.dropped, meter.total("dropped")) == (9.0, 2.0)
 
 
 def test_a_late_word_of_the_predecessor_is_not_heard() -> None:

@@ -1,0 +1,91 @@
+"""What was lost, as an interval: the tasks' own counts over all their lives, and what nobody could count.
+
+Decides; does no I/O and has no clock of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.protocol import InstanceBeat
+
+#: a beat that is repeated for a dead task, or a successor that has not spoken to its neighbours yet
+SLACK = 5.0
+
+
+class Lost(NamedTuple):
+    """At least, and at most, so many tuples."""
+
+    least: int = 0
+    most: int = 0
+
+
+class Death(NamedTuple):
+    """A task was replaced by another incarnation."""
+
+    #: when the dead one was last heard of, and the successor first
+    last: float
+    first: float
+    #: what may have been on its way from it
+    exposed: int
+
+
+class Losses:
+    """Adds up over incarnations.
+
+    A receiver counts what an emitter that died may have held, and an emitter what a receiver may have. When
+    both die before either has heard of the other's successor, only the emitter's last beat tells.
+    """
+
+    def __init__(self, plan: PhysicalPlan) -> None:
+        self._below = {
+            task.id: {
+                reader.id
+                for component in plan.logical.components
+                if any(edge.component == task.component for edge in component.inputs)
+                for reader in plan.tasks_of(component.name)
+            }
+            for task in plan.tasks
+        }
+        self._beats: dict[int, InstanceBeat] = {}
+        self._heard: dict[int, float] = {}
+        #: of the incarnations before the one that runs
+        self._before: defaultdict[int, Lost] = defaultdict(Lost)
+        #: the last death of each task, until what it took along has been counted
+        self._uncounted: dict[int, Death] = {}
+        self._replaced: dict[int, float] = {}
+
+    def on_beat(self, beat: InstanceBeat, now: float) -> None:
+        known = self._beats.get(beat.task)
+        if known is not None and beat.incarnation < known.incarnation:
+            return
+        if known is not None and beat.incarnation > known.incarnation:
+            self._on_death(known, now)
+        self._beats[beat.task] = beat
+        self._heard[beat.task] = now
+
+    def of(self, task: int) -> Lost:
+        beat = self._beats.get(task, InstanceBeat())
+        before = self._before[task]
+        return Lost(before.least + beat.missing, before.most + beat.missing + beat.maybe_lost)
+
+    def _on_death(self, dead: InstanceBeat, now: float) -> None:
+        least, most = self._before[dead.task]
+        self._before[dead.task] = Lost(least + dead.missing, most + dead.missing + dead.maybe_lost)
+        self._replaced[dead.task] = now
+        self._uncounted[dead.task] = Death(self._heard[dead.task], now, dead.exposed)
+        for emitter, death in list(self._uncounted.items()):
+            if self._neighbour_died_too(emitter, death):
+                del self._uncounted[emitter]
+                self._before[emitter] = Lost(
+                    self._before[emitter].least, self._before[emitter].most + death.exposed
+                )
+
+    def _neighbour_died_too(self, emitter: int, death: Death) -> bool:
+        return any(
+            death.last - SLACK <= self._replaced[reader] <= death.first + SLACK
+            for reader in self._below[emitter]
+            if reader in self._replaced
+        )
