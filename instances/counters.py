@@ -36,7 +36,7 @@ class Counters:
         self.queued = 0
         #: tuples that were on their way to us and never came
         self.missing = 0
-        #: tuples that a process which died may have held, on their way to or from us
+        #: tuples that a process which died may have held, on their way to or from us, or that were unreadable
         self.maybe_lost = 0
         #: the most that would be lost with us on their way to others
         self.exposed = 0

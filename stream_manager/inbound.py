@@ -14,12 +14,14 @@ class Inbound:
         self._links: dict[bytes, LinkReceiver] = {}
         self._newest: dict[int, tuple[int, bytes]] = {}
         self._heard: set[bytes] = set()
+        #: by links that are no more
+        self._repeated_before = 0
 
     def fence(self, container: int, incarnation: int) -> None:
         """This incarnation has registered: whoever came before it has been replaced."""
         known, identity = self._newest.get(container, (0, b""))
         if incarnation > known:
-            self._links.pop(identity, None)
+            self._end(identity)
             self._newest[container] = incarnation, b""
 
     def accept(self, identity: bytes, head: bytes) -> bool:
@@ -45,7 +47,7 @@ class Inbound:
 
     @property
     def repeated(self) -> int:
-        return sum(link.repeated for link in self._links.values())
+        return self._repeated_before + sum(link.repeated for link in self._links.values())
 
     def _begin(self, identity: bytes) -> LinkReceiver:
         try:
@@ -56,7 +58,12 @@ class Inbound:
         if incarnation < known:
             msg = "it has been replaced"
             raise ProtocolError(msg)
-        self._links.pop(before, None)
+        self._end(before)
         self._newest[container] = incarnation, identity
         self._links[identity] = LinkReceiver()
         return self._links[identity]
+
+    def _end(self, identity: bytes) -> None:
+        link = self._links.pop(identity, None)
+        if link is not None:
+            self._repeated_before += link.repeated
