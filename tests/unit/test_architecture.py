@@ -39,7 +39,7 @@ DECISIONS = [
     *sorted((ROOT / "kernel/plans").glob("*.py")),
     ROOT / "kernel/master/board.py",
     ROOT / "kernel/master/lost.py",
-    "kernel/master/losses.py",
+    ROOT / "kernel/master/losses.py",
     ROOT / "kernel/master/culprits.py",
     ROOT / "kernel/master/meter.py",
     ROOT / "stream_manager/residents.py",
