@@ -17,6 +17,7 @@ import heronpy.instances.main as instance_main
 import heronpy.stream_manager.main as manager_main
 from heronpy.instances import acking, exchange, inflow, outbox, task
 from heronpy.kernel import credit, link
+from heronpy.kernel.master import board, losses
 from heronpy.stream_manager import exits, forwarder, inbound
 
 
@@ -39,6 +40,7 @@ def test_the_parts_of_a_running_world_are_the_engines_own() -> None:
     cluster = Cluster(world, bulk_shape(10))
     try:
         world.run(0.1)
+        assert type(cluster.losses) is losses.Losses is vars(board)["Losses"]
         manager = cluster.managers[0].forwarder
         assert type(manager) is forwarder.Forwarder
         assert type(manager._inbound) is inbound.Inbound

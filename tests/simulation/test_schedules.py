@@ -6,7 +6,7 @@ import os
 import random
 
 import pytest
-from support.simulation.run import PROFILES, Outcome, Profile, profile_of, run_schedule
+from support.simulation.run import PROFILES, Outcome, Profile, profile_of, run_many, run_schedule
 
 #: all together; `make chaos` asks for more
 SCHEDULES = int(os.environ.get("SIMULATION_SCHEDULES", "300"))
@@ -20,7 +20,7 @@ def base_seed() -> int:
 
 def schedules(profile: Profile) -> list[Outcome]:
     first = base_seed()
-    found = [run_schedule(seed) for seed in range(first, first + SCHEDULES) if profile_of(seed) == profile]
+    found = run_many([seed for seed in range(first, first + SCHEDULES) if profile_of(seed) == profile])
     failed = [outcome for outcome in found if outcome.failures]
     assert not failed, f"{len(failed)} of {len(found)} schedules\n" + "\n".join(map(str, failed[:5]))
     return found

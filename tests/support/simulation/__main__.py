@@ -6,21 +6,24 @@ import argparse
 import logging
 import time
 
-from support.simulation.run import run_schedule
+from support.simulation.run import run_many, run_schedule
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m support.simulation", description=__doc__)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument(
-        "--count", type=int, default=1, help="this many schedules from the seed on, without traces"
+        "--count",
+        type=int,
+        default=1,
+        help="this many from the seed on, on all cores, without traces",
     )
     arguments = parser.parse_args()
     logging.getLogger("heronpy").addHandler(logging.NullHandler())  # the trace has what it says
     begun = time.perf_counter()
     failed = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        outcome = run_schedule(seed, tracing=arguments.count == 1)
+    seeds = range(arguments.seed, arguments.seed + arguments.count)
+    for outcome in run_many(seeds) if arguments.count > 1 else [run_schedule(arguments.seed, tracing=True)]:
         failed += bool(outcome.failures)
         print(*outcome.trace, sep="\n", end="\n" if outcome.trace else "")
         if outcome.failures or arguments.count == 1:

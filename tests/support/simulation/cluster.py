@@ -13,6 +13,7 @@ from support.simulation.shapes import Shape
 from support.simulation.world import World
 
 from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.master.losses import Losses
 from heronpy.kernel.plugin.state_manager import Node
 from heronpy.kernel.tree import Registration, Tree
 
@@ -69,6 +70,8 @@ class Cluster:
         self.network = Network(world)
         self.state = State()
         self.ledger = Ledger()
+        #: the master's
+        self.losses = Losses(shape.plan)
         self._incarnations = itertools.count(1)
         self._names = itertools.count(1)
         #: frames of replaced processes that reached somebody who knew
@@ -103,9 +106,6 @@ class Cluster:
         self.world.note(f"start {pod.manager.name}")
 
     def start_instance(self, pod: Pod, task_id: int) -> None:
-        for before in self.instances:
-            if before.task_id == task_id:
-                before.retire()
         instance = Instance(self, pod, task_id, next(self._incarnations))
         pod.instances[task_id] = instance
         self.instances.append(instance)

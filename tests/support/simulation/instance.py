@@ -59,7 +59,9 @@ class Instance(Process):
         self._source = cluster.sources.get(task_id)
         self._beat = InstanceBeat(task=task_id, incarnation=incarnation, pid=1, state="running")
         self._initialized = False
-        self._reported: tuple[int, int] | None = None
+        self._master = cluster.losses
+        self.task.parts.counters.on_loss = self._tell_losses
+        self._tell_losses()
         self.world.after(0.005 * self.world.dice.random(), self.beat)
         self.wake(self.world.now)
 
@@ -89,15 +91,12 @@ class Instance(Process):
             return self.now()
         return min(self._resting_until, self._reactor.next_due())
 
-    @property
-    def losses(self) -> tuple[int, int]:
-        """What it has counted as lost, and as perhaps lost."""
+    def _tell_losses(self) -> None:
+        """A beat that the master hears at once; of a replaced instance it takes none."""
         counters = self.task.parts.counters
-        return self._reported or (counters.missing, counters.maybe_lost)
-
-    def retire(self) -> None:
-        """It has been replaced: nobody listens to its reports any more."""
-        self._reported = self.losses
+        counts = {name: getattr(counters, name) for name in ("missing", "maybe_lost", "exposed")}
+        beat = InstanceBeat(task=self.task_id, incarnation=self.incarnation, **counts)
+        self._master.on_beat(beat, self.world.now)
 
     def on_killed(self) -> None:
         self._dealer.close()

@@ -17,6 +17,7 @@ from heronpy.instances.bolt_task import BoltTask
 from heronpy.instances.outbox import Outbox
 from heronpy.kernel.credit import Arrival, Receiving, Spending
 from heronpy.kernel.link import LinkReceiver, LinkSender
+from heronpy.kernel.master.losses import Losses
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.inbound import Inbound
 
@@ -158,6 +159,11 @@ def losses_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Spending, "_start_over", start_over)
 
 
+def deaths_together_not_counted(patch: pytest.MonkeyPatch) -> None:
+    """The master forgets what lay between two that died together."""
+    patch.setattr(Losses, "_neighbour_died_too", lambda self, emitter, death: False)
+
+
 MUTANTS: dict[str, Mutant] = {
     "position_check_off": Mutant(position_check_off, ("links", "tracked", "untracked"), ("order",)),
     "instance_fence_off": Mutant(instance_fence_off, ("tracked", "untracked"), ("fence",)),
@@ -169,5 +175,6 @@ MUTANTS: dict[str, Mutant] = {
     "timeouts_never_found": Mutant(timeouts_never_found, ("tracked",), ("liveness",)),
     "gaps_never_told": Mutant(gaps_never_told, ("links",), ("lost", "liveness")),
     "losses_not_counted": Mutant(losses_not_counted, ("untracked",), ("interval",)),
+    "deaths_together_not_counted": Mutant(deaths_together_not_counted, ("untracked",), ("interval",)),
     "emitters_never_probe": Mutant(emitters_never_probe, ("tracked", "untracked"), ("liveness",)),
 }
