@@ -48,12 +48,13 @@ class HostProcess:
     def __init__(self, state: StateManager, topology: str) -> None:
         #: whether some process, here or elsewhere, has the topology's scheduler node
         self.present = False
+        self._pid = 0
         self._pidfd: int | None = None
         with contextlib.suppress(NodeMissing, ProcessLookupError, FileNotFoundError):
             node = msgspec.json.decode(state.get(Tree(topology).scheduler).value, type=HostNode)
             self.present = True
             if node.host == socket.gethostname():
-                self._pidfd = os.pidfd_open(node.pid)
+                self._pid, self._pidfd = node.pid, os.pidfd_open(node.pid)
                 seen = process(node.pid)
                 if seen is None or seen.started != node.started:
                     self._release()
@@ -73,6 +74,12 @@ class HostProcess:
     def here(self) -> bool:
         """Whether it runs on this machine."""
         return self._pidfd is not None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it would not hear a request."""
+        seen = process(self._pid) if self._pidfd is not None else None
+        return seen is not None and seen.stopped
 
     def kill(self, why: str) -> None:
         """It must start nothing while another does its work."""

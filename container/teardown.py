@@ -41,11 +41,12 @@ def kill_topology(
     with HostProcess(state, name) as host:
         if host.present:
             request = Request(kind="kill", keep_logs=keep_logs)
-            done = send_request(state, name, request, timeout=timeout + HOST_SECONDS)
+            asked = not host.stopped
+            done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
             if done and _vanished(state, tree.root):
                 host.wait()
                 return True
-            host.kill("does not answer")
+            host.kill("does not answer" if asked else "is stopped")
             _vanished(state, tree.scheduler)
     launch = TopologyLaunch.read(file) if file.exists() else None
     if launch is not None:

@@ -25,6 +25,11 @@ class Process(msgspec.Struct, frozen=True):
     def alive(self) -> bool:
         return self.state not in "ZX"
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it hears nothing, not even that it should end."""
+        return self.state in "Tt"
+
 
 def process(pid: int) -> Process | None:
     """The process with this pid, or None."""

@@ -36,9 +36,9 @@ class LocalContainer:
 
     @property
     def stopped(self) -> bool:
-        """Whether its first process hears nothing, not even that it should end."""
+        """Whether its first process is."""
         seen = process(self.record.pid)
-        return seen is not None and seen.state in "Tt"
+        return seen is not None and seen.stopped
 
     def finish(self) -> int | None:
         """Kill what is left of the group, wait until it is gone, and return how the first process ended."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -220,13 +222,31 @@ def test_kill_works_when_scheduler_and_master_container_are_gone(
     assert_nothing_left(state, running)
 
 
-def test_kill_works_when_the_scheduler_process_hangs(
+def test_kill_does_not_wait_for_a_scheduler_process_that_is_stopped(
     config: Config, state: StateManager, running: TopologyLaunch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heronpy.container.teardown.HOST_SECONDS", 0.2)
-    os.kill(host_pid(state), signal.SIGSTOP)
+    monkeypatch.setattr("heronpy.container.teardown.HOST_SECONDS", 3600.0)
+    host = host_pid(state)
+    os.kill(host, signal.SIGSTOP)
+    eventually(lambda: (seen := process(host)) is not None and seen.stopped)
     assert kill_topology(config, state, NAME, 0.2)
     assert_nothing_left(state, running)
+
+
+def test_kill_works_when_the_scheduler_process_does_not_answer(
+    config: Config, state: StateManager, launch: TopologyLaunch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOST_SECONDS", "NODE_SECONDS"):
+        monkeypatch.setattr(f"heronpy.container.teardown.{name}", 0.2)
+    with subprocess.Popen(["sleep", "1000"]) as deaf:
+        seen = process(deaf.pid)
+        assert seen is not None
+        node = HostNode(seen.pid, socket.gethostname(), seen.started)
+        state.create(TREE.scheduler, msgspec.json.encode(node))
+        assert kill_topology(config, state, NAME, 0.2)
+        assert deaf.wait(10) == -signal.SIGKILL
+    assert not state.exists(TREE.root)
+    assert leftovers(launch) == []
 
 
 def test_a_second_host_leaves_the_topology_to_the_first(
