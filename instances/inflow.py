@@ -87,7 +87,7 @@ class Inflow:
     def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
         """A frame in the inbox whose payload is not what it says: nobody gets it, and it holds no credit."""
         self._counters.rejected += 1
-        self._counters.maybe_lost += prefix.tuples  # maybe: whether there were so many is only its word
+        self._counters.lost(0, prefix.tuples)  # maybe: whether there were so many is only its word
         sender = task_name(prefix.source, prefix.incarnation)
         self._complaints.warning("dropped %d tuples from %s: %s", prefix.tuples, sender, error)
         self.on_consumed(prefix.source, prefix.incarnation, prefix.tuples)

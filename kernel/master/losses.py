@@ -5,7 +5,7 @@ Decides; does no I/O and has no clock of its own.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from typing import NamedTuple
 
 from heronpy.kernel.plans import PhysicalPlan
@@ -13,6 +13,8 @@ from heronpy.kernel.protocol import InstanceBeat
 
 #: a beat that is repeated for a dead task, or a successor that has not spoken to its neighbours yet
 SLACK = 5.0
+#: deaths that are remembered in case a neighbour turns out to have died as well
+REMEMBERED = 1000
 
 
 class Lost(NamedTuple):
@@ -30,6 +32,10 @@ class Death(NamedTuple):
     first: float
     #: what may have been on its way from it
     exposed: int
+
+    def coincides(self, other: Death) -> bool:
+        """Whether both may have been dead at one time."""
+        return self.last - SLACK <= other.first and other.last - SLACK <= self.first
 
 
 class Losses:
@@ -53,9 +59,10 @@ class Losses:
         self._heard: dict[int, float] = {}
         #: of the incarnations before the one that runs
         self._before: defaultdict[int, Lost] = defaultdict(Lost)
-        #: the last death of each task, until what it took along has been counted
-        self._uncounted: dict[int, Death] = {}
-        self._replaced: dict[int, float] = {}
+        #: the last death of each task
+        self._deaths: dict[int, Death] = {}
+        #: deaths of emitters, until what they took along has been counted
+        self._uncounted: deque[tuple[int, Death]] = deque(maxlen=REMEMBERED)
 
     def on_beat(self, beat: InstanceBeat, now: float) -> None:
         known = self._beats.get(beat.task)
@@ -74,18 +81,18 @@ class Losses:
     def _on_death(self, dead: InstanceBeat, now: float) -> None:
         least, most = self._before[dead.task]
         self._before[dead.task] = Lost(least + dead.missing, most + dead.missing + dead.maybe_lost)
-        self._replaced[dead.task] = now
-        self._uncounted[dead.task] = Death(self._heard[dead.task], now, dead.exposed)
-        for emitter, death in list(self._uncounted.items()):
+        death = Death(self._heard[dead.task], now, dead.exposed)
+        self._deaths[dead.task] = death
+        self._uncounted.append((dead.task, death))
+        for _ in range(len(self._uncounted)):
+            emitter, death = self._uncounted.popleft()
             if self._neighbour_died_too(emitter, death):
-                del self._uncounted[emitter]
-                self._before[emitter] = Lost(
-                    self._before[emitter].least, self._before[emitter].most + death.exposed
-                )
+                least, most = self._before[emitter]
+                self._before[emitter] = Lost(least, most + death.exposed)
+            else:
+                self._uncounted.append((emitter, death))
 
     def _neighbour_died_too(self, emitter: int, death: Death) -> bool:
         return any(
-            death.last - SLACK <= self._replaced[reader] <= death.first + SLACK
-            for reader in self._below[emitter]
-            if reader in self._replaced
+            death.coincides(self._deaths[reader]) for reader in self._below[emitter] if reader in self._deaths
         )

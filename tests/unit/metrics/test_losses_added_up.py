@@ -66,3 +66,16 @@ def test_a_successor_that_comes_late_still_died_with_its_reader() -> None:
     losses.on_beat(beat(READERS[0], 2), 2.0)
     losses.on_beat(beat(EMITTER, 2), 60.0)
     assert losses.of(EMITTER) == (0, 1000)
+
+
+def test_a_reader_that_comes_back_late_still_died_with_all_the_emitters_lives_meanwhile() -> None:
+    losses = Losses(PLAN)
+    losses.on_beat(beat(EMITTER, 1, exposed=1000), 1.0)
+    losses.on_beat(beat(READERS[0], 1), 1.0)
+    losses.on_beat(beat(EMITTER, 2, exposed=70), 2.0)
+    losses.on_beat(beat(EMITTER, 3, exposed=8), 3.0)
+    assert losses.of(EMITTER) == (0, 0), "its readers may have counted"
+    losses.on_beat(beat(READERS[0], 2), 60.0)
+    assert losses.of(EMITTER) == (0, 1070)
+    losses.on_beat(beat(READERS[0], 3), 61.0)
+    assert losses.of(EMITTER) == (0, 1070)
