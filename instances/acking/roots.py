@@ -14,8 +14,6 @@ _TAG_SHIFT: Final = 36
 _TAGS: Final = 4093
 _COUNT_MASK: Final = (1 << _TAG_SHIFT) - 1
 
-MAX_TASK: Final = (1 << (64 - _TASK_SHIFT)) - 1
-
 
 def task_of(root: int) -> int:
     """The spout task to which the acks of a root go."""

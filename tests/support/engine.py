@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +103,3 @@ def wait_until(
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not after {timeout:g} s {detail()}"
         time.sleep(0.05)
-
-
-def lines_of(folder: Path, pattern: str) -> Iterator[str]:
-    for path in sorted(folder.glob(pattern)):
-        yield from path.read_text().splitlines()
