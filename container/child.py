@@ -19,7 +19,6 @@ from heronpy.container.launch import Child, Role, TopologyLaunch
 from heronpy.container.roles import ROLES, load
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.lifeline import beat
 
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70
@@ -42,7 +41,6 @@ def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLE
     try:
         # so that whatever it forks can be ended with it
         os.setpgid(0, 0)
-        beat(start.child.lifeline)
         _own_stdio(start.log)
         _restore_signals()
         _name_process(start.child.name)

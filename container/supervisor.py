@@ -27,6 +27,9 @@ START_BITS = 20
 #: a child that has said nothing for this long, or half of what is deadly, is worth a word in status
 QUIET_SECONDS = 3.0
 
+#: a child says its first word when all is imported and its loop turns; on a busy machine that takes a while
+START_SECONDS = 30.0
+
 
 class Wanted(msgspec.Struct, frozen=True):
     """A process that should run."""
@@ -181,7 +184,7 @@ class Supervisor:
                 if ward in self._leaving:
                     ward.signal(signal.SIGTERM)
                 else:
-                    self._vigil.hear(incarnation)
+                    self._vigil.expect(incarnation, START_SECONDS)
 
     def on_exit(self, pid: int, status: int, clock: Clock) -> bool:
         """A child was reaped; False when it is none of ours."""

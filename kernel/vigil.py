@@ -28,6 +28,8 @@ class Vigil(Generic[Who]):
         self._looked: float | None = None
         self._time = 0.0
         self._heard: dict[Who, float] = {}
+        #: of those who have more than the usual patience
+        self._allowed: dict[Who, float] = {}
 
     def look(self, now: float) -> None:
         if self._looked is not None:
@@ -43,9 +45,16 @@ class Vigil(Generic[Who]):
     def hear(self, who: Who) -> None:
         """A sign of life, or the beginning of the wait for one."""
         self._heard[who] = self._time
+        self._allowed.pop(who, None)
+
+    def expect(self, who: Who, patience: float) -> None:
+        """The beginning of the wait for a first sign, which may take longer than the next ones."""
+        self._heard[who] = self._time
+        self._allowed[who] = max(self.patience, patience)
 
     def forget(self, who: Who) -> None:
         self._heard.pop(who, None)
+        self._allowed.pop(who, None)
 
     def awaits(self, who: Who) -> bool:
         return who in self._heard
@@ -56,4 +65,4 @@ class Vigil(Generic[Who]):
 
     def silent(self) -> list[Who]:
         """Those who have been quiet for longer than the patience."""
-        return [who for who in self._heard if self.quiet(who) > self.patience]
+        return [who for who in self._heard if self.quiet(who) > self._allowed.get(who, self.patience)]

@@ -12,7 +12,7 @@ import pytest
 
 from heronpy.container.child import Start
 from heronpy.container.restart_policy import RestartPolicy
-from heronpy.container.supervisor import Clock, Supervisor, Wanted
+from heronpy.container.supervisor import START_SECONDS, Clock, Supervisor, Wanted
 from heronpy.kernel.lifeline import beat, has_beaten, lifeline
 from heronpy.kernel.tree import ChildView
 
@@ -24,11 +24,11 @@ SLEEPER = [sys.executable, "-c", "import os, time; os.setpgid(0, 0); print(flush
 class Home:
     """A supervisor with a virtual clock; children are started and reaped by hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, silence: float = SILENCE) -> None:
         self.now = 1000.0
         self.started: list[Start] = []
         self.running: dict[int, subprocess.Popen[bytes]] = {}
-        self.supervisor = Supervisor(1, 1, POLICY, SILENCE, self._start, str)
+        self.supervisor = Supervisor(1, 1, POLICY, silence, self._start, str)
         self.wants("a", "b")
 
     @property
@@ -137,6 +137,24 @@ def test_a_child_that_was_just_started_has_the_whole_time(home: Home) -> None:
     home.pass_time(3, "b")
     home.reap("a")
     assert home.view("a").last_exit == "silent for 31 s, killed"
+
+
+def test_a_start_may_take_longer_than_any_later_silence() -> None:
+    home = Home(silence=8.0)
+    try:
+        home.pass_time(START_SECONDS, "b")
+        assert home.view("a").pid
+        home.pass_time(8, "a")
+        assert {name: view.last_exit for name, view in home.supervisor.view().items()} == {"a": "", "b": ""}
+        home.pass_time(1, "a")
+        home.reap("b")
+        assert home.view("b").last_exit == "silent for 9 s, killed"
+        home.turn("a")
+        home.pass_time(START_SECONDS + 1, "a")
+        home.reap("b")
+        assert home.view("b").last_exit == "silent for 31 s, killed"
+    finally:
+        home.close()
 
 
 def test_a_supervisor_that_stood_still_kills_nobody(home: Home) -> None:
