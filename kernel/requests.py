@@ -117,10 +117,11 @@ def _replacement(topology: str, container: int) -> str:
 
 def request_restart(state: StateManager, topology: str, container: int | None, *, timeout: float) -> None:
     """End a container, or all of them, and start it again; returns when that has been done."""
-    request = Request(kind="restart", container=container)
-    if not state.exists(Tree(topology).scheduler):
+    request, scheduler = Request(kind="restart", container=container), Tree(topology).scheduler
+    if state.exists(scheduler) and send_request(state, topology, request, timeout=timeout):
+        return
+    if not state.exists(scheduler):
         msg = f"the scheduler's process of {topology!r} is not running"
-        raise UserError(msg, hint="again in a few seconds; its master starts it again")
-    if not send_request(state, topology, request, timeout=timeout):
-        msg = f"{topology!r} was not restarted in {timeout:g} s"
-        raise TimedOut(msg, hint=f"heronpy status {topology}")
+        raise UserError(msg, hint="again in a few seconds; container 0 starts it again")
+    msg = f"{topology!r} was not restarted in {timeout:g} s"
+    raise TimedOut(msg, hint=f"heronpy status {topology}")
