@@ -32,7 +32,7 @@ from heronpy.kernel.registrations import read
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
 from heronpy.loading import load_topologies
-from heronpy.logical import drops_when_full, with_config
+from heronpy.logical import drops_when_full, tree_limits, with_config
 
 #: seconds between two questions to the Topology Master while waiting
 ASK_EVERY = 0.05
@@ -181,6 +181,8 @@ def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> Logical
 
 
 def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepared:
+    for component in topology.components:
+        tree_limits({**topology.config, **component.config})
     drops_when_full(topology, default=config["credit.when_full"] == "drop")
     manager = registry.resource_manager(config.text("packing.algorithm"))()
     try:

@@ -9,9 +9,13 @@ import msgspec
 
 from heronpy.config_values import split_config
 from heronpy.constants import (
+    DEFAULT_TOPOLOGY_CONFIG,
     TOPOLOGY_COMPONENT_PARALLELISM,
     TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE,
+    TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS,
     TOPOLOGY_KEY_GROUPS,
+    TOPOLOGY_MAX_SPOUT_PENDING,
+    TOPOLOGY_MESSAGE_TIMEOUT_SECS,
     TOPOLOGY_RELIABILITY_MODE,
 )
 from heronpy.errors import DefinitionError
@@ -80,6 +84,25 @@ def drops_when_full(plan: LogicalPlan, *, default: bool) -> bool:
         msg = f"topology {plan.name!r} is to run {plan.reliability} and to drop tuples when a reader is slow"
         raise DefinitionError(msg, hint=f"{TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE}: False")
     return word == "true"
+
+
+def tree_limits(config: Mapping[str, Any]) -> tuple[float | None, int]:
+    """The message timeout in seconds (None: no timeouts), and how many trees a spout may have pending."""
+    timeout = _at_least(0.001, config, TOPOLOGY_MESSAGE_TIMEOUT_SECS)
+    pending = int(_at_least(1, config, TOPOLOGY_MAX_SPOUT_PENDING))
+    return timeout if config.get(TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS, True) else None, pending
+
+
+def _at_least(least: float, config: Mapping[str, Any], key: str) -> float:
+    value = config.get(key, DEFAULT_TOPOLOGY_CONFIG[key])
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not number >= least:
+        msg = f"{key} must be a number of at least {least:g}, got {value!r}"
+        raise DefinitionError(msg)
+    return number
 
 
 def to_component(spec: HeronComponentSpec) -> Component:

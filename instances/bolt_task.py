@@ -208,7 +208,7 @@ class BoltTask:
         counters.returned_at = clock()
         spent = counters.returned_at - begun
         self._pace.measured(count, spent)
-        self._parts.inflow.on_pace(self._pace.seconds_per_call)
+        self._parts.inflow.on_pace(self._pace.seconds_per_call, counters.returned_at)
         counters.calls += count
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
         return count

@@ -56,6 +56,11 @@ class Inflow:
         #: channels with progress that their emitter does not know of
         self._untold: set[int] = set()
         self._window = settings.credit_initial
+        #: the most that is granted, since no more has come lately
+        self._useful = settings.credit_initial
+        #: tuples done since this moment
+        self._done = 0
+        self._measured_at = 0.0
         self._complaints = Sparing(log)
         self.inbox: deque[Delivery] = deque()
 
@@ -95,15 +100,24 @@ class Inflow:
     def on_consumed(self, source: int, incarnation: int, count: int) -> None:
         """Some tuples of a frame are done with."""
         self._counters.queued -= count
+        self._done += count
         channel = self._channels[source]
         channel.on_consumed(incarnation, count)
         self._untold.add(source)
         self._grant(source, channel, idle=False)
 
-    def on_pace(self, seconds_per_tuple: float) -> None:
-        """The task's speed has been measured: it accepts that much work ahead, shared by its emitters."""
-        tuples = self._settings.credit_window / max(seconds_per_tuple, 1e-8)
-        self._window = max(1, int(tuples / max(len(self._channels), 1)))
+    def on_pace(self, seconds_per_tuple: float, now: float) -> None:
+        """The task's speed has been measured: it accepts that much work ahead, shared by its emitters.
+
+        But not much more than twice what comes: credit that nobody needs is only what may be lost.
+        """
+        span, emitters = self._settings.credit_window, max(len(self._channels), 1)
+        if now - self._measured_at >= span:
+            coming = 2 * self._done * span / (now - self._measured_at)
+            self._useful = max(self._settings.credit_initial, int(coming / emitters))
+            self._measured_at, self._done = now, 0
+        able = span / max(seconds_per_tuple, 1e-8)
+        self._window = max(1, min(int(able / emitters), self._useful))
 
     def grant_all(self) -> None:
         """Nothing is left to do: let every emitter know."""

@@ -18,9 +18,6 @@ from heronpy.bolt import BaseBolt, Bolt
 from heronpy.component import make_component
 from heronpy.config_values import merged_config
 from heronpy.constants import (
-    TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS,
-    TOPOLOGY_MAX_SPOUT_PENDING,
-    TOPOLOGY_MESSAGE_TIMEOUT_SECS,
     TOPOLOGY_SERIALIZER_CLASSNAME,
     TOPOLOGY_TICK_TUPLE_FREQ_SECS,
 )
@@ -44,7 +41,7 @@ from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
 from heronpy.instances.state import state_of
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.loading import load_auto_hooks
-from heronpy.logical import drops_when_full
+from heronpy.logical import drops_when_full, tree_limits
 from heronpy.spout import BaseSpout, Spout
 from heronpy.state import HashMapState, give_state
 
@@ -215,10 +212,8 @@ def _tracker(
     spout = plan.logical.component(plan.task(task_id).component).kind == "spout"
     if not spout or not tracks(plan):
         return None
-    timeouts = config.get(TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS, True)
-    timeout = float(config.get(TOPOLOGY_MESSAGE_TIMEOUT_SECS, 30)) if timeouts else None
-    roots = Roots(task_id, incarnation, timeout)
-    return Tracker(roots, collector, clock, int(config.get(TOPOLOGY_MAX_SPOUT_PENDING, 100)))
+    timeout, pending = tree_limits(config)
+    return Tracker(Roots(task_id, incarnation, timeout), collector, clock, pending)
 
 
 def _codec(config: dict[str, Any], find_class: ClassFinder) -> Codec:

@@ -118,6 +118,14 @@ def test_topology_settings_are_in_force_before_packing(heronpy: Heronpy, word_co
             ("--set", "topology.droptuples.upon.backpressure=maybe"),
             "topology.droptuples.upon.backpressure must be true or false, got 'maybe'",
         ),
+        (
+            ("--set", "topology.max.spout.pending=0"),
+            "topology.max.spout.pending must be a number of at least 1, got 0",
+        ),
+        (
+            ("--set", "topology.message.timeout.secs=-1"),
+            "topology.message.timeout.secs must be a number of at least 0.001, got -1",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(

@@ -76,12 +76,29 @@ def test_frames_queue_up_and_consumption_gives_credit() -> None:
 
 def test_the_window_follows_the_pace_and_is_never_closed() -> None:
     receiver = Receiver()
-    receiver.get(DATA, 0, 10)
-    receiver.inflow.on_pace(0.001)
+    receiver.get(DATA, 0, 1010)
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 1000)
+    receiver.inflow.on_pace(0.001, 0.25)
     receiver.inflow.on_consumed(SOURCE, THEIRS, 1)
-    receiver.inflow.on_pace(60.0)
+    receiver.inflow.on_pace(60.0, 0.3)
     receiver.inflow.on_consumed(SOURCE, THEIRS, 9)
-    assert receiver.link.grants == [(SOURCE, Grant(THEIRS, 1, 251)), (SOURCE, Grant(THEIRS, 10, 251))]
+    limits = [grant.limit - grant.consumed for _, grant in receiver.link.grants]
+    assert limits == [100, 250, 241]
+
+
+def test_a_fast_task_to_which_little_comes_grants_little() -> None:
+    """Its credit is what may be lost with an emitter, and it would take long to use it up."""
+    receiver = Receiver()
+    windows = []
+    now, position = 0.0, 0
+    for coming in (100, 1000, 10_000, 10, 10):
+        now += 0.25
+        receiver.get(DATA, position, coming)
+        position += coming
+        receiver.inflow.on_consumed(SOURCE, THEIRS, coming)
+        receiver.inflow.on_pace(0.000_001, now)
+        windows.append(receiver.inflow._window)
+    assert windows == [200, 2000, 20_000, 100, 100]
 
 
 def test_large_tuples_are_granted_by_the_bytes_they_take() -> None:
