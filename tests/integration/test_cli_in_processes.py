@@ -52,7 +52,13 @@ def begun(engine: Engine, *args: str, until: str) -> subprocess.Popen[str]:
     """A verb in the background, as soon as its standard error has a line with `until`."""
     command = [str(Path(sys.executable).parent / "heronpy"), *args]
     process = subprocess.Popen(
-        command, env=engine.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        env=engine.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that run in the background of a shell have it ignored, and pass that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stderr is not None
     seen = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import random
+import subprocess
+import sys
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Literal
 
 import msgspec
@@ -87,13 +88,18 @@ def run_schedule(seed: int, *, tracing: bool = False) -> Outcome:
 
 def run_many(seeds: Sequence[int]) -> list[Outcome]:
     """Many schedules, on all cores."""
-    with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=_be_quiet) as pool:
-        return list(pool.map(run_schedule, seeds, chunksize=10))
-
-
-def _be_quiet() -> None:
-    """What the engine would log is what the schedules are about."""
-    logging.getLogger("heronpy").addHandler(logging.NullHandler())
+    cores = os.cpu_count() or 1
+    command = [sys.executable, "-m", "support.simulation.share"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    workers = [
+        subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(cores)
+    ]
+    with ThreadPoolExecutor(cores) as threads:
+        shares = (msgspec.json.encode(list(seeds[each::cores])) for each in range(cores))
+        answers = threads.map(lambda worker, share: worker.communicate(share)[0], workers, shares)
+        found = [outcome for each in answers for outcome in msgspec.json.decode(each, type=list[Outcome])]
+    return sorted(found, key=lambda outcome: outcome.seed)
 
 
 def run_in_bulk(seed: int, tuples: int) -> Outcome:
