@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support.engine import Engine, wait_until
-from support.fire import Fire
+from support.fire import PATIENT, Fire
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
 ROLES = ["numbers", "relay", "ledger"]
@@ -64,7 +64,7 @@ def test_random_faults_for_minutes_lose_nothing(engine: Engine, tmp_path: Path) 
 
 
 def test_a_master_that_is_away_for_minutes_is_not_missed(engine: Engine, tmp_path: Path) -> None:
-    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "master away", "container.silence=2h")
+    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "master away", "container.silence=2h", PATIENT)
     (executor,) = (p for p in engine.processes() if p.cmdline()[-2:] == [str(fire.launch_file), "0"])
     os.kill(executor.pid, signal.SIGSTOP)
     (master,) = fire.victims("topology-master")

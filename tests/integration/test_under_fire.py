@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support.engine import Engine
-from support.fire import KILLS, Fire
+from support.fire import KILLS, PATIENT, Fire
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120 + 30 * KILLS)]
 
@@ -25,9 +26,11 @@ PAIRS = [
 ]
 
 
-def under_fire(engine: Engine, folder: Path, reliability: str, *roles: str) -> tuple[Fire, int]:
+def under_fire(
+    engine: Engine, folder: Path, reliability: str, *roles: str, settings: Sequence[str] = ()
+) -> tuple[Fire, int]:
     """A topology that has survived its kills and come to rest; tuples processed while somebody was away."""
-    fire = Fire(engine, folder, reliability, f"{reliability} {'+'.join(roles)}")
+    fire = Fire(engine, folder, reliability, f"{reliability} {'+'.join(roles)}", *settings)
     meanwhile = sum(fire.shoot(*roles) for _ in range(KILLS))
     fire.drain()
     return fire, meanwhile
@@ -49,7 +52,7 @@ def test_at_least_once_loses_nothing_whoever_dies(
 def test_at_least_once_does_not_notice_who_is_not_in_the_way(
     engine: Engine, tmp_path: Path, role: str
 ) -> None:
-    fire, meanwhile = under_fire(engine, tmp_path, "ATLEAST_ONCE", role)
+    fire, meanwhile = under_fire(engine, tmp_path, "ATLEAST_ONCE", role, settings=[PATIENT])
     verdict = fire.verdict()
     assert verdict == (0, 0, 0)
     assert fire.progress().replayed == 0

@@ -20,6 +20,9 @@ ENTRY = struct.Struct("<IIII")
 PROGRESS = struct.Struct("<QQQQQ")
 TOPOLOGY = "UnderFire"
 
+#: for tests of who is not in the way: a busy machine alone must not make anything time out
+PATIENT = "topology.message.timeout.secs=60"
+
 #: kills in a cell, and where their dice begin; `make chaos` asks for more (HERONPY_… would be a setting)
 KILLS = int(os.environ.get("CHAOS_KILLS", "2"))
 SEED = os.environ.get("CHAOS_SEED", "1")
