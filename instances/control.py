@@ -11,22 +11,27 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from heronpy.instances.progress import Progress
 from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
+from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.errors import MessageTooLarge, ProtocolError
 from heronpy.kernel.lifeline import beat, beat_interval
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import (
+    CheckpointsNotice,
     HoldUp,
     InstanceBeat,
     LiveNotice,
     MetricsReport,
     PlanNotice,
     Sample,
+    UpdateNotice,
     unwrap,
     wrap,
 )
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Dealer, Reactor, Transport
+from heronpy.kernel.update import Update
 
 log = logging.getLogger(__name__)
 
@@ -96,6 +101,13 @@ class Control:
         self.in_call = ""
         self.plan: PhysicalPlan | None = None
         self.active = True
+        self.checkpoints: Checkpoints | None = None
+        #: the change of plan that runs, and where it leads
+        self.update: Update | None = None
+        self.next_plan: PhysicalPlan | None = None
+        #: raised whenever any of these has changed
+        self.news = 0
+        self.progress = Progress()
 
     def start(self) -> None:
         sys.setswitchinterval(SWITCH_INTERVAL)
@@ -161,6 +173,7 @@ class Control:
         if self.losses is not None:
             self._beat.missing, self._beat.maybe_lost = self.losses.missing, self.losses.maybe_lost
             self._beat.exposed = self.losses.exposed
+        self.progress.put_into(self._beat)
         self._stream_manager.send([wrap(self._beat)])
 
     def _long_call(self) -> str:
@@ -192,7 +205,15 @@ class Control:
             elif isinstance(message, LiveNotice):
                 self._beat.live = message.state
                 self.active = message.state == "RUNNING"
-            if self.plan is not None and self._beat.live:
+            elif isinstance(message, CheckpointsNotice):
+                self._beat.checkpoints = message.number
+                self.checkpoints = Checkpoints.from_json(message.node)
+            elif isinstance(message, UpdateNotice):
+                self._beat.update = message.number
+                self.next_plan = PhysicalPlan.from_json(message.next_plan) if message.next_plan else None
+                self.update = Update.from_json(message.node)
+            self.news += 1
+            if self.plan is not None and self._beat.live and self.checkpoints is not None:
                 self._planned.set()
             self._wake()
 

@@ -12,7 +12,7 @@ from heronpy.instances.outbox import Outbox
 from heronpy.kernel.addresses import task_name
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, Prefix, claimed_sender, unseal
+from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, PROBE, Prefix, claimed_sender, unseal
 from heronpy.kernel.sparing import Sparing
 
 log = logging.getLogger(__name__)
@@ -52,8 +52,11 @@ class Exchange:
             if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
                 msg = "a grant for another incarnation, or of one that has been replaced"
                 raise ProtocolError(msg)
-        else:
+        elif prefix.kind == PROBE:
             self._inflow.on_probe(prefix)
+        else:
+            msg = f"frame of kind {prefix.kind}, which nobody here expects"
+            raise ProtocolError(msg)
 
     def _on_acks(self, payload: bytes) -> None:
         if self.on_acks is None:

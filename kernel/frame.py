@@ -26,7 +26,12 @@ ANCHORED: Final = 4
 #: bolt to spout: what has been acked and failed
 ACK: Final = 5
 
-KINDS: Final = frozenset({DATA, CREDIT, PROBE, ANCHORED, ACK})
+#: emitter to receiver: all before it belongs to a checkpoint, nothing behind it does
+BARRIER: Final = 6
+#: emitter to receiver: all before it was routed by the plan in force, nothing behind it is
+MARKER: Final = 7
+
+KINDS: Final = frozenset({DATA, CREDIT, PROBE, ANCHORED, ACK, BARRIER, MARKER})
 
 # magic, version, kind, destination, source, stream, tuples, epoch, incarnation, run, position
 _HEAD = struct.Struct("<HBBIIHIIQIQ")

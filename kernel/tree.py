@@ -25,6 +25,12 @@ class Tree:
         self.containers = f"{self.root}/containers"
         self.clients = f"{self.root}/clients"
         self.requests = f"{self.root}/requests"
+        #: what has been saved, and which run is on
+        self.checkpoints = f"{self.root}/checkpoints"
+        #: the change of plan that runs, or ran last
+        self.update = f"{self.root}/update"
+        #: the physical plan that it leads to
+        self.next_plan = f"{self.root}/next_plan"
         self.scheduler_pulse = f"{self.root}/scheduler_pulse"
 
     def stream_manager(self, container: int) -> str:

@@ -14,6 +14,7 @@ from heronpy.kernel.addresses import (
     container_identity,
     socket_path,
 )
+from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.lifeline import hold
@@ -23,17 +24,20 @@ from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (
+    CheckpointsNotice,
     ContainerBeat,
     InstanceBeat,
     LiveNotice,
     MetricsReport,
     PlanNotice,
     Sample,
+    UpdateNotice,
     wrap,
 )
 from heronpy.kernel.registrations import Follower, read, register
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
+from heronpy.kernel.update import Update
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
 from heronpy.stream_manager.residents import Residents
@@ -104,6 +108,9 @@ class StreamManager:
         self._plan: PhysicalPlan | None = None
         self._plan_json = b""
         self._live = ""
+        self._checkpoints = CheckpointsNotice()
+        self._update = UpdateNotice()
+        self._next_plan: PhysicalPlan | None = None
         self._mailbox = Mailbox(self._control, log)
 
     def startup(self) -> None:
@@ -119,14 +126,17 @@ class StreamManager:
             self._reactor.stop()
             return
         self._follower.follow(self._tree.physical_plan, self._tree.live, self._tree.master)
+        self._follower.follow(self._tree.checkpoints, self._tree.update)
         self._refresh()
 
     def _refresh(self) -> None:
         """Something in the tree has changed: read again all that we live by."""
         self._refresh_plan()
         self._refresh_live()
+        self._refresh_checkpoints()
+        self._refresh_update()
         if self._plan is not None:
-            containers = self._plan.containers()
+            containers = self._all_containers(self._plan)
             self._follower.follow(*(self._tree.stream_manager(container) for container in containers))
             self._peers.refresh(containers)
         self._master.refresh(on_connected=self._report)
@@ -142,8 +152,7 @@ class StreamManager:
         log.info("plan %d: %d tasks", plan.epoch, len(plan.tasks))
         self._plan, self._plan_json = plan, data
         self._forwarder.use_plan(plan)
-        for beat, identity in zip(self._residents.beats(), self._residents.identities(), strict=True):
-            self._forwarder.admit(beat.task, beat.incarnation, identity)
+        self._admit_all()
         self._tell_all(PlanNotice(epoch=plan.epoch, plan=data))
 
     def _refresh_live(self) -> None:
@@ -153,7 +162,38 @@ class StreamManager:
             self._live = state
             self._tell_all(LiveNotice(state=state))
 
-    def _tell_all(self, notice: PlanNotice | LiveNotice) -> None:
+    def _refresh_checkpoints(self) -> None:
+        node = read(self._state, self._tree.checkpoints, Checkpoints) or Checkpoints()
+        if node.number != self._checkpoints.number:
+            self._checkpoints = CheckpointsNotice(number=node.number, node=node.to_json())
+            self._tell_all(self._checkpoints)
+
+    def _refresh_update(self) -> None:
+        """Tasks and containers of the plan to come are known before anything is sent to them."""
+        node = read(self._state, self._tree.update, Update)
+        if node is None or node.number == self._update.number:
+            return
+        plan = read(self._state, self._tree.next_plan, PhysicalPlan)
+        self._next_plan = plan if plan is not None and plan.epoch == node.epoch else None
+        if self._next_plan is not None:
+            self._forwarder.use_plan(self._next_plan)
+            self._admit_all()
+        self._update = UpdateNotice(
+            number=node.number,
+            node=node.to_json(),
+            next_plan=self._next_plan.to_json() if self._next_plan is not None else b"",
+        )
+        self._tell_all(self._update)
+
+    def _all_containers(self, plan: PhysicalPlan) -> list[int]:
+        coming = self._next_plan.containers() if self._next_plan is not None else []
+        return sorted({*plan.containers(), *coming})
+
+    def _admit_all(self) -> None:
+        for beat, identity in zip(self._residents.beats(), self._residents.identities(), strict=True):
+            self._forwarder.admit(beat.task, beat.incarnation, identity)
+
+    def _tell_all(self, notice: PlanNotice | LiveNotice | CheckpointsNotice | UpdateNotice) -> None:
         for identity in self._residents.identities():
             self._control.send(identity, wrap(notice))
 
@@ -171,6 +211,10 @@ class StreamManager:
             self._control.send(identity, wrap(PlanNotice(epoch=self._plan.epoch, plan=self._plan_json)))
         if self._live and beat.live != self._live:
             self._control.send(identity, wrap(LiveNotice(state=self._live)))
+        if beat.checkpoints < self._checkpoints.number:
+            self._control.send(identity, wrap(self._checkpoints))
+        if beat.update < self._update.number:
+            self._control.send(identity, wrap(self._update))
         if change.news:
             self._report()
 

@@ -43,5 +43,13 @@ class Residents:
         return [self._identities[task] for task in sorted(self._identities)]
 
 
-def _told(beat: InstanceBeat) -> tuple[str | int, ...]:
-    return beat.state, beat.error, beat.live, beat.missing, beat.maybe_lost, beat.exposed
+#: what the Topology Master hears of once a second at the soonest
+_NO_NEWS = ("busy", "traceback", "held_up_by", "held_seconds")
+
+
+def _told(beat: InstanceBeat) -> bytes:
+    told = InstanceBeat()
+    told.CopyFrom(beat)
+    for name in _NO_NEWS:
+        told.ClearField(name)
+    return told.SerializeToString(deterministic=True)

@@ -1,6 +1,7 @@
 """Control messages, all defined in control.proto (`make proto` generates the rest)."""
 
 from heronpy.kernel.protocol.control_pb2 import (
+    CheckpointsNotice,
     ContainerBeat,
     ContainerMetrics,
     Envelope,
@@ -8,16 +9,20 @@ from heronpy.kernel.protocol.control_pb2 import (
     InstanceBeat,
     LiveNotice,
     MetricsReport,
+    Part,
     PlanNotice,
     Sample,
     StatusReply,
     StatusRequest,
+    Stored,
+    UpdateNotice,
 )
 from heronpy.kernel.protocol.envelope import PROTOCOL_VERSION, Body, unwrap, wrap
 
 __all__ = [
     "PROTOCOL_VERSION",
     "Body",
+    "CheckpointsNotice",
     "ContainerBeat",
     "ContainerMetrics",
     "Envelope",
@@ -25,10 +30,13 @@ __all__ = [
     "InstanceBeat",
     "LiveNotice",
     "MetricsReport",
+    "Part",
     "PlanNotice",
     "Sample",
     "StatusReply",
     "StatusRequest",
+    "Stored",
+    "UpdateNotice",
     "unwrap",
     "wrap",
 ]

@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Envelope(_message.Message):
-    __slots__ = ("version", "instance_beat", "plan_notice", "live_notice", "container_beat", "metrics_report", "container_metrics", "status_request", "status_reply")
+    __slots__ = ("version", "instance_beat", "plan_notice", "live_notice", "container_beat", "metrics_report", "container_metrics", "status_request", "status_reply", "checkpoints_notice", "update_notice")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     INSTANCE_BEAT_FIELD_NUMBER: _ClassVar[int]
     PLAN_NOTICE_FIELD_NUMBER: _ClassVar[int]
@@ -17,6 +17,8 @@ class Envelope(_message.Message):
     CONTAINER_METRICS_FIELD_NUMBER: _ClassVar[int]
     STATUS_REQUEST_FIELD_NUMBER: _ClassVar[int]
     STATUS_REPLY_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINTS_NOTICE_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_NOTICE_FIELD_NUMBER: _ClassVar[int]
     version: int
     instance_beat: InstanceBeat
     plan_notice: PlanNotice
@@ -26,10 +28,12 @@ class Envelope(_message.Message):
     container_metrics: ContainerMetrics
     status_request: StatusRequest
     status_reply: StatusReply
-    def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ...) -> None: ...
+    checkpoints_notice: CheckpointsNotice
+    update_notice: UpdateNotice
+    def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ..., checkpoints_notice: _Optional[_Union[CheckpointsNotice, _Mapping]] = ..., update_notice: _Optional[_Union[UpdateNotice, _Mapping]] = ...) -> None: ...
 
 class InstanceBeat(_message.Message):
-    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed")
+    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed", "checkpoints", "update", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds")
     TASK_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
@@ -43,6 +47,16 @@ class InstanceBeat(_message.Message):
     MISSING_FIELD_NUMBER: _ClassVar[int]
     MAYBE_LOST_FIELD_NUMBER: _ClassVar[int]
     EXPOSED_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_RUN_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    HANDOVER_FIELD_NUMBER: _ClassVar[int]
+    LOADED_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    CURRENT_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    HELD_SECONDS_FIELD_NUMBER: _ClassVar[int]
     task: int
     incarnation: int
     pid: int
@@ -56,7 +70,43 @@ class InstanceBeat(_message.Message):
     missing: int
     maybe_lost: int
     exposed: int
-    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ...) -> None: ...
+    checkpoints: int
+    update: int
+    run: int
+    broken_run: int
+    snapshot: Stored
+    next_epoch: int
+    handover: Stored
+    loaded_epoch: int
+    current_epoch: int
+    held_seconds: float
+    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ...) -> None: ...
+
+class Stored(_message.Message):
+    __slots__ = ("id", "run", "parts", "error")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    PARTS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    run: int
+    parts: _containers.RepeatedCompositeFieldContainer[Part]
+    error: str
+    def __init__(self, id: _Optional[int] = ..., run: _Optional[int] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., error: _Optional[str] = ...) -> None: ...
+
+class Part(_message.Message):
+    __slots__ = ("object", "checksum", "bytes", "groups", "whole")
+    OBJECT_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUM_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    object: str
+    checksum: str
+    bytes: int
+    groups: _containers.RepeatedScalarFieldContainer[int]
+    whole: bool
+    def __init__(self, object: _Optional[str] = ..., checksum: _Optional[str] = ..., bytes: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., whole: bool = ...) -> None: ...
 
 class HoldUp(_message.Message):
     __slots__ = ("task", "seconds")
@@ -79,6 +129,24 @@ class LiveNotice(_message.Message):
     STATE_FIELD_NUMBER: _ClassVar[int]
     state: str
     def __init__(self, state: _Optional[str] = ...) -> None: ...
+
+class CheckpointsNotice(_message.Message):
+    __slots__ = ("number", "node")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    node: bytes
+    def __init__(self, number: _Optional[int] = ..., node: _Optional[bytes] = ...) -> None: ...
+
+class UpdateNotice(_message.Message):
+    __slots__ = ("number", "node", "next_plan")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PLAN_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    node: bytes
+    next_plan: bytes
+    def __init__(self, number: _Optional[int] = ..., node: _Optional[bytes] = ..., next_plan: _Optional[bytes] = ...) -> None: ...
 
 class ContainerBeat(_message.Message):
     __slots__ = ("container", "incarnation", "endpoint", "instances")

@@ -20,6 +20,8 @@ Body: TypeAlias = (
     | pb.ContainerMetrics
     | pb.StatusRequest
     | pb.StatusReply
+    | pb.CheckpointsNotice
+    | pb.UpdateNotice
 )
 
 _FIELDS = {

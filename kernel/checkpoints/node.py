@@ -1,0 +1,33 @@
+"""The node `checkpoints` of the state tree: which run is on, what is being saved and what has been."""
+
+from __future__ import annotations
+
+import msgspec
+
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+
+
+class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
+    """Written by the Topology Master alone, always by compare-and-set, and told to every instance."""
+
+    #: raised with every write
+    number: int = 1
+    #: effectively once, raised by every restore; 0 until everybody is there for the first time, else always
+    run: int = 0
+    #: what this run began with, or the topology if it was submitted from a checkpoint
+    base: CheckpointRef | None = None
+    #: effectively once, the incarnation of each task that takes part in the run
+    members: dict[int, int] = {}
+    #: … and of each container's Stream Manager
+    managers: dict[int, int] = {}
+    #: newest checkpoint that was begun; nobody need take part in an earlier one
+    started: int = 0
+    #: those that are kept, newest last
+    complete: tuple[CheckpointRef, ...] = ()
+
+    def to_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Checkpoints:
+        return msgspec.json.decode(data, type=cls)

@@ -1,0 +1,32 @@
+"""Objects in the checkpoint store, as they are named to others."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class StoredPart(msgspec.Struct, frozen=True):
+    """An object of one task, and what of it counts: of some groups a later object may be newer."""
+
+    object: str
+    #: xxh3-128 of its bytes, in hex
+    checksum: str
+    bytes: int
+    #: key groups, or splits of a spout, whose newest state is in it
+    groups: tuple[int, ...] = ()
+    #: whether what belongs to the task and to no group is in it
+    whole: bool = False
+
+
+class CheckpointRef(msgspec.Struct, frozen=True):
+    """A complete checkpoint: where its manifest is, and what it must be."""
+
+    id: int
+    #: name of the manifest in the checkpoint store
+    manifest: str
+    checksum: str
+    #: of all that it names
+    bytes: int = 0
+    #: wall-clock second when it was complete, and how long it took
+    at: float = 0.0
+    seconds: float = 0.0
