@@ -8,8 +8,8 @@ from heronpy.kernel.plans.logical import (
     Source,
     Stream,
 )
-from heronpy.kernel.plans.packing import ContainerPlan, InstancePlan, PackingPlan, Resources
-from heronpy.kernel.plans.physical import PhysicalPlan, Task, physical_plan
+from heronpy.kernel.plans.packing import ContainerPlan, InstancePlan, PackingPlan, Resources, union
+from heronpy.kernel.plans.physical import PhysicalPlan, Task, affected, moves, next_plan, physical_plan
 
 __all__ = [
     "Component",
@@ -24,5 +24,9 @@ __all__ = [
     "Source",
     "Stream",
     "Task",
+    "affected",
+    "moves",
+    "next_plan",
     "physical_plan",
+    "union",
 ]

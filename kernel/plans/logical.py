@@ -8,6 +8,8 @@ import msgspec
 
 GroupingKind = Literal["shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle"]
 Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
+#: keyed moves with its keys, opaque stays with its task; none: nothing that the engine knows of
+StateKind = Literal["keyed", "opaque", "none", "unknown"]
 
 DEFAULT_KEY_GROUPS = 256
 
@@ -54,6 +56,15 @@ class Component(msgspec.Struct, frozen=True):
     config: dict[str, Any] = {}
     #: cloudpickled values that it cannot; opened in instances only
     opaque_config: dict[str, bytes] = {}
+    #: names of the parts of a spout's source, spread over its tasks; their order never changes
+    splits: tuple[str, ...] = ()
+    #: what its class keeps, as far as `submit` could tell
+    state: StateKind = "unknown"
+
+    @property
+    def by_fields(self) -> bool:
+        """Whether keys decide which of its tasks gets a tuple."""
+        return any(edge.grouping.kind == "fields" for edge in self.inputs)
 
     def stream(self, name: str) -> Stream | None:
         return next((stream for stream in self.outputs if stream.name == name), None)
@@ -96,6 +107,20 @@ class LogicalPlan(msgspec.Struct, frozen=True):
             for edge in consumer.inputs
             if edge.component == component and edge.stream == stream
         ]
+
+    def upstream_first(self) -> list[str]:
+        """The components, each behind all that it reads from, else as they were declared."""
+        order: list[str] = []
+        waiting = list(self.components)
+        while waiting:
+            following = next(
+                component
+                for component in waiting
+                if all(edge.component in order for edge in component.inputs)
+            )
+            waiting.remove(following)
+            order.append(following.name)
+        return order
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)

@@ -51,6 +51,8 @@ class PackingPlan(msgspec.Struct, frozen=True):
     #: the id that the next new task gets
     next_task: int
     epoch: int = 1
+    #: component → the task that shall own key group (or split) 0, 1, …; who is not here gets an even share
+    key_groups: dict[str, tuple[int, ...]] = {}
 
     def instances(self) -> list[InstancePlan]:
         """All instances, by task id."""
@@ -73,3 +75,30 @@ class PackingPlan(msgspec.Struct, frozen=True):
     @classmethod
     def from_json(cls, data: bytes) -> PackingPlan:
         return msgspec.json.decode(data, type=cls)
+
+
+def union(current: PackingPlan, proposed: PackingPlan) -> PackingPlan:
+    """Everybody who is in either plan: what runs while one takes over from the other.
+
+    A container that is in both asks for what the proposed plan gives it, and more where it holds both.
+    """
+    old = {container.id: container for container in current.containers}
+    new = {container.id: container for container in proposed.containers}
+    return msgspec.structs.replace(
+        proposed,
+        containers=tuple(
+            _merged(old.get(where, new[where]), new[where]) if where in new else old[where]
+            for where in sorted(old.keys() | new.keys())
+        ),
+        next_task=max(current.next_task, proposed.next_task),
+    )
+
+
+def _merged(old: ContainerPlan, new: ContainerPlan) -> ContainerPlan:
+    instances = {instance.task: instance for instance in (*old.instances, *new.instances)}
+    resources = Resources(
+        max(old.resources.cpu, new.resources.cpu),
+        max(old.resources.ram, new.resources.ram),
+        max(old.resources.disk, new.resources.disk),
+    )
+    return ContainerPlan(new.id, tuple(instances[task] for task in sorted(instances)), resources)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.kernel.plans.logical import LogicalPlan
+from heronpy.kernel.errors import PackingError
+from heronpy.kernel.plans.key_groups import checked_table, contiguous, groups_of, rebalanced
+from heronpy.kernel.plans.logical import Component, LogicalPlan
 from heronpy.kernel.plans.packing import PackingPlan
 
 
@@ -31,7 +33,8 @@ class PhysicalPlan(msgspec.Struct, frozen=True):
     tasks: tuple[Task, ...]
     #: (component, stream); a frame carries the index
     streams: tuple[tuple[str, str], ...]
-    #: for each component read by fields: the task that owns key group 0, 1, …
+    #: for each bolt that reads by fields: the task that owns key group 0, 1, …;
+    #: for each spout with splits: the task that owns the first split, the second, …
     key_groups: dict[str, tuple[int, ...]]
 
     def task(self, task_id: int) -> Task:
@@ -59,27 +62,100 @@ class PhysicalPlan(msgspec.Struct, frozen=True):
 
 def physical_plan(logical: LogicalPlan, packing: PackingPlan) -> PhysicalPlan:
     """The first routing table of a topology: key groups lie in contiguous, even ranges."""
-    tasks = sorted(
-        (
-            Task(instance.task, instance.component, instance.index, container.id)
-            for container in packing.containers
-            for instance in container.instances
-        ),
-        key=lambda task: task.id,
-    )
+    tasks = _tasks(packing)
     streams = tuple(
         (component.name, stream.name) for component in logical.components for stream in component.outputs
     )
-    key_groups = {
-        component.name: contiguous(
-            [task.id for task in tasks if task.component == component.name], logical.key_groups
-        )
-        for component in logical.components
-        if any(edge.grouping.kind == "fields" for edge in component.inputs)
-    }
-    return PhysicalPlan(logical.name, packing.epoch, logical, tuple(tasks), streams, key_groups)
+    key_groups = {}
+    for component in logical.components:
+        owners = [task.id for task in tasks if task.component == component.name]
+        groups = groups_of(logical, component)
+        if component.name in packing.key_groups:
+            asked = packing.key_groups[component.name]
+            key_groups[component.name] = checked_table(component.name, asked, owners, groups)
+        elif groups:
+            key_groups[component.name] = contiguous(owners, groups)
+    return PhysicalPlan(logical.name, packing.epoch, logical, tasks, streams, key_groups)
 
 
-def contiguous(owners: list[int], groups: int) -> tuple[int, ...]:
-    """Deal `groups` key groups to the owners in ranges whose sizes differ by at most one."""
-    return tuple(owners[group * len(owners) // groups] for group in range(groups))
+def next_plan(current: PhysicalPlan, packing: PackingPlan, epoch: int) -> PhysicalPlan:
+    """The routing table that follows when the topology is packed like this.
+
+    A component whose tasks stay the same keeps its groups where they are; one that grows or shrinks gives
+    away as few as an even share allows. What the packing says in `key_groups` comes first, unless it only
+    repeats what is in force.
+    """
+    tasks = _tasks(packing)
+    _check_kept(current, tasks)
+    counts = packing.counts()
+    components = tuple(
+        msgspec.structs.replace(component, parallelism=counts.get(component.name, 0))
+        for component in current.logical.components
+    )
+    logical = msgspec.structs.replace(current.logical, components=components, epoch=epoch)
+    key_groups = {}
+    for component in components:
+        owners = [task.id for task in tasks if task.component == component.name]
+        _check_owners(component, owners)
+        before = current.key_groups.get(component.name)
+        asked = packing.key_groups.get(component.name, before)
+        if asked != before:
+            groups = groups_of(logical, component)
+            key_groups[component.name] = checked_table(component.name, asked or (), owners, groups)
+        elif before is not None:
+            same = owners == [task.id for task in current.tasks_of(component.name)]
+            key_groups[component.name] = before if same else rebalanced(before, owners)
+    return msgspec.structs.replace(current, epoch=epoch, logical=logical, tasks=tasks, key_groups=key_groups)
+
+
+def moves(current: PhysicalPlan, proposed: PhysicalPlan) -> dict[str, dict[int, tuple[int, int]]]:
+    """Component → group → (the task that owns it, the task that will)."""
+    found = {}
+    for component, before in current.key_groups.items():
+        pairs = zip(before, proposed.key_groups[component], strict=True)
+        moved = {group: pair for group, pair in enumerate(pairs) if pair[0] != pair[1]}
+        if moved:
+            found[component] = moved
+    return found
+
+
+def affected(current: PhysicalPlan, proposed: PhysicalPlan) -> list[str]:
+    """The components whose tasks or groups are not the same in both, upstream ones first."""
+    return [
+        name
+        for name in current.logical.upstream_first()
+        if current.tasks_of(name) != proposed.tasks_of(name)
+        or current.key_groups.get(name) != proposed.key_groups.get(name)
+    ]
+
+
+def _tasks(packing: PackingPlan) -> tuple[Task, ...]:
+    placed = (
+        Task(instance.task, instance.component, instance.index, container.id)
+        for container in packing.containers
+        for instance in container.instances
+    )
+    return tuple(sorted(placed, key=lambda task: task.id))
+
+
+def _check_kept(current: PhysicalPlan, tasks: tuple[Task, ...]) -> None:
+    """A running task cannot become another one, nor go elsewhere; PackingError if a plugin thinks so."""
+    known = {task.id: task for task in current.tasks}
+    names = {component.name for component in current.logical.components}
+    for task in tasks:
+        before = known.get(task.id, task)
+        if task.component not in names:
+            msg = f"the packing has task {task.id} of {task.component!r}, which is not in the topology"
+            raise PackingError(msg)
+        if task != before:
+            msg = (
+                f"the packing turns task {task.id} ({before.label} in container {before.container}) into"
+                f" {task.label} in container {task.container}: what stays must stay where it is"
+            )
+            raise PackingError(msg)
+
+
+def _check_owners(component: Component, owners: list[int]) -> None:
+    if not owners:
+        msg = f"the packing leaves no instance of {component.name!r}: keep one"
+        raise PackingError(msg)

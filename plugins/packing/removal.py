@@ -35,7 +35,7 @@ def remove(placed: Placement, shrink: Mapping[str, int], preference: Preference)
     """What is left; empty containers stay in it. Inside a container the highest index goes first."""
     doomed: set[int] = set()
     totals = {container_id: len(instances) for container_id, instances in placed.items()}
-    by_component = _by_component(placed, shrink)
+    by_component = _by_component(placed, shrink, _spared(placed, shrink))
     for component, count in shrink.items():
         held = by_component[component]
         # removing changes the rank of no container but the one removed from, so the heap stays true
@@ -53,12 +53,23 @@ def remove(placed: Placement, shrink: Mapping[str, int], preference: Preference)
     }
 
 
-def _by_component(placed: Placement, shrink: Mapping[str, int]) -> dict[str, Placement]:
-    """For each shrinking component, its instances per container, lowest index first."""
+def _spared(placed: Placement, shrink: Mapping[str, int]) -> set[int]:
+    """The lowest task of each component that keeps any: what a global grouping sends to it must not move."""
+    lowest: dict[str, int] = {}
+    left: dict[str, int] = {}
+    for instance in (instance for instances in placed.values() for instance in instances):
+        name = instance.component
+        lowest[name] = min(lowest.get(name, instance.task), instance.task)
+        left[name] = left.get(name, -shrink.get(name, 0)) + 1
+    return {task for name, task in lowest.items() if left[name] > 0}
+
+
+def _by_component(placed: Placement, shrink: Mapping[str, int], spared: set[int]) -> dict[str, Placement]:
+    """For each shrinking component, those that may go per container, lowest index first."""
     found: dict[str, Placement] = {component: {} for component in shrink}
     for where, instances in placed.items():
         for instance in sorted(instances, key=_index):
-            if instance.component in found:
+            if instance.component in found and instance.task not in spared:
                 found[instance.component].setdefault(where, []).append(instance)
     return found
 
@@ -71,9 +82,12 @@ def drain(placed: Placement, shrink: Mapping[str, int], count: int) -> tuple[Pla
     """Take up to `count` containers away whole, highest id first, and what then is left to shrink."""
     left = dict(shrink)
     kept = dict(placed)
+    spared = _spared(placed, shrink)
     for where in sorted(placed, reverse=True):
         if len(placed) - len(kept) == count:
             break
+        if any(instance.task in spared for instance in placed[where]):
+            continue
         held = _counts(placed[where])
         if all(number <= left.get(component, 0) for component, number in held.items()):
             del kept[where]

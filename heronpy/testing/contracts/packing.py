@@ -174,6 +174,9 @@ def assert_repacked(before: PackingPlan, after: PackingPlan, changes: Mapping[st
         assert kept == min(before.counts().get(name, 0), wanted[name]), f"{name} lost instances it could keep"
         assert delta <= 0 or kept == before.counts().get(name, 0)
 
+    for name in before.counts().keys() & after.counts().keys():
+        lowest = min(task for task, place in old.items() if place[0] == name)
+        assert lowest in new, f"the lowest task of {name} went before others"
     came = new.keys() - old.keys()
     assert all(before.next_task <= task < after.next_task for task in came)
     labels = [(component, index) for component, index, _ in new.values()]

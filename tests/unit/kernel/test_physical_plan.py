@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.plans import edge, plan_of
 
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, Task
-from heronpy.kernel.plans.physical import contiguous
+from heronpy.kernel.plans.key_groups import contiguous
 
 
 @given(st.integers(1, 300), st.integers(0, 700))

@@ -39,7 +39,7 @@ def test_known_container_counts(config: dict[str, Any], containers: int) -> None
     ("config", "changes", "before", "after"),
     [
         pytest.param(FOUR, {"bolt": 5}, 3, 4, id="bolts +5"),
-        pytest.param(FOUR, {"spout": -3, "bolt": -2}, 3, 1, id="spouts -3 bolts -2"),
+        pytest.param(FOUR, {"spout": -3, "bolt": -2}, 3, 2, id="spouts -3 bolts -2"),
         pytest.param(FOUR, {"spout": -4}, 3, 2, id="spouts -4"),
         pytest.param(FOUR, {"spout": -4, "bolt": 6}, 3, 3, id="spouts -4 bolts +6"),
         pytest.param(BOLT_4, {"bolt": 3}, 3, 4, id="4 GB bolts +3"),

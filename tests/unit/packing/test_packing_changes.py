@@ -36,3 +36,11 @@ def test_a_new_index_follows_the_highest_and_leaves_gaps_alone(kind: type[Resour
     kept = [each.index for each in shrunk.instances() if each.component == "bolt"]
     grown = manager.repack(shrunk, {"bolt": 1})
     assert [each.index for each in grown.instances() if each.component == "bolt"] == [*kept, max(kept) + 1]
+
+
+@pytest.mark.parametrize("kind", heron_resource_managers().values())
+def test_the_lowest_task_of_a_component_is_the_last_to_go(kind: type[ResourceManager]) -> None:
+    """Its container is the one that an algorithm would like to free; a global grouping must not move."""
+    manager = initialized(kind, {"topology.container.max.instances": 4})
+    shrunk = manager.repack(drawn({1: "B", 2: "SBB", 3: "SBB"}), {"bolt": -4})
+    assert [(each.task, each.index) for each in shrunk.instances() if each.component == "bolt"] == [(1, 0)]

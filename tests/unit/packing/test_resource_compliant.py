@@ -42,7 +42,7 @@ def test_growth_that_fits_opens_no_container() -> None:
 
 def test_what_is_removed_makes_room_for_what_comes() -> None:
     plan = initialized(ResourceCompliant, FOUR).repack(drawn({1: "SSS", 2: "SBB"}), {"spout": -3, "bolt": 3})
-    assert pictured(plan) == {1: "BBB", 2: "SBB"}
+    assert pictured(plan) == {1: "SBB", 2: "BBB"}
 
 
 def test_an_instance_too_large_for_the_gaps_opens_a_container() -> None:
