@@ -20,6 +20,8 @@ class Handover(msgspec.Struct, frozen=True):
 
     task: int
     parts: tuple[StoredPart, ...]
+    #: of the process that gave it: a task that restarts is loaded by a later one
+    incarnation: int = 0
 
 
 class Ledger(msgspec.Struct, frozen=True):
@@ -42,6 +44,8 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
 
     #: raised with every write
     number: int
+    #: incarnation of the Topology Master that wrote it, 0 for whoever asked; an earlier one stays out
+    master: int = 0
     #: of the plan that it leads to; never used again, whatever comes of it
     epoch: int
     phase: Phase
@@ -62,6 +66,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     members: dict[int, int] = {}
     #: why it was rolled back
     reason: str = ""
+    #: as far as it is known; complete when it is over
     ledger: Ledger | None = None
 
     def to_json(self) -> bytes:

@@ -12,16 +12,24 @@ class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
 
     #: raised with every write
     number: int = 1
+    #: incarnation of the Topology Master that wrote it; an earlier one does not write any more
+    master: int = 0
     #: effectively once, raised by every restore; 0 until everybody is there for the first time, else always
     run: int = 0
     #: what this run began with, or the topology if it was submitted from a checkpoint
     base: CheckpointRef | None = None
+    #: why the run began, and at which wall-clock second
+    because: str = ""
+    begun_at: float = 0.0
     #: effectively once, the incarnation of each task that takes part in the run
     members: dict[int, int] = {}
     #: … and of each container's Stream Manager
     managers: dict[int, int] = {}
     #: newest checkpoint that was begun; nobody need take part in an earlier one
     started: int = 0
+    #: newest that was given up, and why
+    aborted: int = 0
+    aborted_because: str = ""
     #: those that are kept, newest last
     complete: tuple[CheckpointRef, ...] = ()
 
