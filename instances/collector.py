@@ -99,7 +99,7 @@ class Collector:
 
         for stream in plan.logical.component(self._component).outputs:
             self._outlets[stream.name] = _outlet(plan, self._component, stream, outbox, grouping)
-            self._emitted[stream.name] = 0
+            self._emitted.setdefault(stream.name, 0)
         self._plain_choices = {
             name: (outlet.width, outlet.choice())
             for name, outlet in self._outlets.items()

@@ -48,6 +48,10 @@ class Counters:
         self.custom: dict[str, float] = {}
         self._process = psutil.Process(os.getpid())
 
+    def begin(self) -> None:
+        """A task begins, perhaps in place of another: nothing waits, and nothing is pending."""
+        self.queued = self.pending = self.exposed = 0
+
     def lost(self, missing: int, maybe_lost: int) -> None:
         """Count tuples that are certainly lost, and that may be."""
         if missing or maybe_lost:

@@ -21,8 +21,9 @@ log = logging.getLogger(__name__)
 class Exchange:
     """Dispatches frames to the inflow (data, probes) and the outbox (credit)."""
 
-    def __init__(self, task: int, inflow: Inflow, outbox: Outbox, counters: Counters) -> None:
+    def __init__(self, task: int, inflow: Inflow, outbox: Outbox, counters: Counters, run: int = 0) -> None:
         self._task = task
+        self._run = run
         self._inflow = inflow
         self._outbox = outbox
         self._counters = counters
@@ -44,6 +45,9 @@ class Exchange:
         if prefix.destination != self._task:
             msg = f"frame for task {prefix.destination} reached task {self._task}"
             raise ProtocolError(msg)
+        if prefix.run != self._run:
+            # Of before a restore, or of one that we have not heard of: nothing is granted in that yet.
+            return
         if prefix.kind in (DATA, ANCHORED):
             self._inflow.on_data(prefix, payload)
         elif prefix.kind == ACK:

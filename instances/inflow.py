@@ -37,11 +37,13 @@ class Inflow:
         link: Link,
         settings: FlowSettings,
         counters: Counters,
+        run: int = 0,
     ) -> None:
         component = plan.task(task).component
         self._task = task
         self._incarnation = incarnation
         self._epoch = plan.epoch
+        self._run = run
         self._link = link
         self._settings = settings
         self._counters = counters
@@ -143,7 +145,7 @@ class Inflow:
             self._tell(source, grant)
 
     def _tell(self, source: int, grant: Grant) -> None:
-        prefix = Prefix(CREDIT, source, self._task, 0, 0, self._epoch, self._incarnation, 0, 0)
+        prefix = Prefix(CREDIT, source, self._task, 0, 0, self._epoch, self._incarnation, self._run, 0)
         self._link.send(*seal(prefix, grant.encode()))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.wire import encode_anchored
+from heronpy.instances.attention import Meanwhile, nothing_new
 from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.exposure import Exposure
@@ -74,10 +75,12 @@ class Outbox:
         settings: FlowSettings,
         counters: Counters,
         clock: Callable[[], float] = time.monotonic,
+        run: int = 0,
     ) -> None:
         self._plan = plan
         self._task = task
         self._incarnation = incarnation
+        self._run = run
         self.codec = codec
         self._link = link
         self._settings = settings
@@ -95,6 +98,8 @@ class Outbox:
         self._exposure = Exposure(counters)
         #: the task whose credit emit() waits for at this moment
         self.held_up_by: int | None = None
+        #: called while emit() waits for credit
+        self.meanwhile: Meanwhile = nothing_new
 
     def lane(self, stream: int, task: int) -> Lane:
         """A lane of its own for each stream towards each task."""
@@ -220,6 +225,7 @@ class Outbox:
             while lane.channel.spending.room() <= 0 and len(lane.rows) >= lane.limit:
                 if self._link.stopping:
                     raise Stopping
+                self.meanwhile()
                 self.probe()
                 self._link.pump(_PATIENCE)
                 self.flush_due()
@@ -319,6 +325,6 @@ class Outbox:
             count,
             self._plan.epoch,
             self._incarnation,
-            0,
+            self._run,
             channel.spending.sent,
         )

@@ -25,6 +25,7 @@ from heronpy.context import TopologyContext
 from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.acking.tracker import Tracker
+from heronpy.instances.attention import Abandoned
 from heronpy.instances.bolt_task import BoltDelegate, BoltTask
 from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
 from heronpy.instances.collector import Collector
@@ -116,6 +117,16 @@ class Task(NamedTuple):
         with contextlib.suppress(Stopping):
             self.loop.turn()
 
+    def abandon(self) -> None:
+        """End without a word to others: everybody goes back, and what close() raises changes nothing."""
+        try:
+            self.parts.context.invoke_hook_cleanup()
+            self.component.close()
+        except Exception as error:
+            self.parts.logger.warning("closed to be built anew, and failed: %r", error)
+        except Abandoned:
+            self.parts.logger.warning("closed to be built anew, and close() waits in emit()")
+
     def close(self) -> None:
         """Send what can be sent, call the hooks' clean_up() and, whatever they do, the user's close()."""
         try:
@@ -149,17 +160,24 @@ def build_task(
     find_class: ClassFinder,
     clock: Callable[[], float] = time.monotonic,
     pick: Callable[[int], int] = random.randrange,
+    *,
+    run: int = 0,
+    counters: Counters | None = None,
 ) -> Task:
-    """Make the component and its surroundings; nothing of the user's runs but constructors."""
+    """Make the component and its surroundings; nothing of the user's runs but constructors.
+
+    `run` is on every frame, and frames of another are not heard. `counters` are those of the task that this
+    one takes the place of in the same process.
+    """
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
     config = merged_config(plan.logical, component.name)
     context = TopologyContext(plan, task_id, config)
     settings = msgspec.structs.replace(settings, drop=drops_when_full(plan.logical, default=settings.drop))
-    counters = Counters()
+    counters = counters or Counters()
     codec = _codec(config, find_class)
-    inflow = Inflow(plan, task_id, incarnation, link, settings, counters)
-    outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock)
+    inflow = Inflow(plan, task_id, incarnation, link, settings, counters, run)
+    outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock, run)
     counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
@@ -167,11 +185,11 @@ def build_task(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,
         Schedule(clock), logger, clock,
         _tracker(plan, task_id, incarnation, collector, config, clock),
-        OutgoingAcks(task_id, incarnation, plan.epoch, link, settings) if tracks(plan) else None,
+        OutgoingAcks(task_id, incarnation, plan.epoch, link, settings, run) if tracks(plan) else None,
         functools.cache(functools.partial(_state, plan, task_id, cls, logger)),
     )  # fmt: skip
     load_auto_hooks(context, find_class)
-    exchange = Exchange(task_id, inflow, outbox, counters)
+    exchange = Exchange(task_id, inflow, outbox, counters, run)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
     made, loop = _component(cls, component, parts)

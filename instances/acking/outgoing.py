@@ -16,10 +16,13 @@ from heronpy.kernel.frame import ACK, Prefix, seal
 class OutgoingAcks:
     """What this task has acked and failed since the last flush. Acks need no credit."""
 
-    def __init__(self, task: int, incarnation: int, epoch: int, link: Link, settings: FlowSettings) -> None:
+    def __init__(
+        self, task: int, incarnation: int, epoch: int, link: Link, settings: FlowSettings, run: int = 0
+    ) -> None:
         self._task = task
         self._incarnation = incarnation
         self._epoch = epoch
+        self._run = run
         self._link = link
         self._settings = settings
         self._flushed_at = 0.0
@@ -82,7 +85,7 @@ class OutgoingAcks:
             told.clear()
 
     def _send(self, spout: int, acks: Acks) -> None:
-        prefix = Prefix(ACK, spout, self._task, 0, 0, self._epoch, self._incarnation, 0, 0)
+        prefix = Prefix(ACK, spout, self._task, 0, 0, self._epoch, self._incarnation, self._run, 0)
         for piece in acks.pieces():
             self._link.send(*seal(prefix, piece.encode()))
 

@@ -13,7 +13,7 @@ from support.simulation.run import run_schedule
 from support.simulation.shapes import bulk_shape
 from support.simulation.world import World
 
-import heronpy.instances.main as instance_main
+import heronpy.instances.host as instance_host
 import heronpy.stream_manager.main as manager_main
 from heronpy.instances import acking, exchange, inflow, outbox, task
 from heronpy.kernel import credit, link
@@ -24,7 +24,7 @@ from heronpy.stream_manager import exits, forwarder, inbound
 @pytest.mark.parametrize(
     ("simulated", "real", "names"),
     [
-        (simulated_instance, instance_main, ["build_task", "SocketLink", "Task", "task_identity"]),
+        (simulated_instance, instance_host, ["build_task", "SocketLink", "Task"]),
         (simulated_manager, manager_main, ["Forwarder", "Peers", "Residents", "Registration", "Tree"]),
     ],
 )

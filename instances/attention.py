@@ -1,0 +1,73 @@
+"""Brings what the control thread has heard to the task's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from heronpy.instances.progress import Progress
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.update import Update
+
+
+class Abandoned(BaseException):
+    """Thrown through user code when everybody goes back to a checkpoint: this task is built anew."""
+
+
+class News(Protocol):
+    """What has been heard by now. Levels, not steps: who looks late sees the newest."""
+
+    #: raised after any of the others has changed
+    news: int
+    plan: PhysicalPlan | None
+    active: bool
+    checkpoints: Checkpoints | None
+    update: Update | None
+    next_plan: PhysicalPlan | None
+    progress: Progress
+
+    def tell(self) -> None:
+        """Send a beat with the progress now."""
+
+
+class Listener(Protocol):
+    """Somebody whom news concerns."""
+
+    def hear(self, news: News) -> None:
+        """Something has changed. Maybe inside emit(): no user code may be called; Abandoned may be raised."""
+
+    def act(self) -> None:
+        """Do what is to be done between two calls of user code. Comes every turn, so it must cost little."""
+
+
+class Attention:
+    """Looks at the news for one task: once a turn, and while its emit() waits for credit."""
+
+    def __init__(self, news: News) -> None:
+        self._news = news
+        self._seen = -1
+        self.listeners: list[Listener] = []
+
+    def look(self) -> None:
+        """Between two calls of user code."""
+        self.peek()
+        for listener in self.listeners:
+            listener.act()
+
+    def peek(self) -> None:
+        """Inside emit(), which waits."""
+        # Read before the levels: what changes meanwhile is news once more.
+        seen = self._news.news
+        if seen != self._seen:
+            self._seen = seen
+            for listener in self.listeners:
+                listener.hear(self._news)
+
+
+def nothing_new() -> None:
+    """What a task looks at that nobody tells anything, as in a test."""
+
+
+#: called over and over while emit() waits
+Meanwhile = Callable[[], None]

@@ -1,0 +1,39 @@
+"""Which run a task takes part in, and when it must leave it for the next."""
+
+from __future__ import annotations
+
+from heronpy.instances.attention import Abandoned, News
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.plans import PhysicalPlan
+
+
+def has_runs(plan: PhysicalPlan) -> bool:
+    """Whether all tasks go back together when one of them dies."""
+    return plan.logical.reliability == "effectively_once"
+
+
+def run_of(plan: PhysicalPlan, checkpoints: Checkpoints, task: int, incarnation: int) -> int | None:
+    """The run that this process is to take part in; None while it is not among the members of one."""
+    if not has_runs(plan):
+        return 0
+    return checkpoints.run if checkpoints.members.get(task) == incarnation else None
+
+
+class LeaveForNextRun:
+    """Abandons the task when the Topology Master has begun a run that is not the task's."""
+
+    def __init__(self, run: int, task: int, incarnation: int) -> None:
+        self._run = run
+        self._task = task
+        self._incarnation = incarnation
+
+    def hear(self, news: News) -> None:
+        plan, checkpoints = news.plan, news.checkpoints
+        assert plan is not None
+        assert checkpoints is not None
+        run = run_of(plan, checkpoints, self._task, self._incarnation)
+        if run is not None and run > self._run:
+            raise Abandoned
+
+    def act(self) -> None:
+        """Nothing: a run is left as soon as it is known."""
