@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from heronpy.kernel.errors import KeyNotOwned, UserError
     from heronpy.kernel.plans import LogicalPlan, PackingPlan
     from heronpy.kernel.plugin import (
+        CheckpointStore,
         ContainerExit,
         Launch,
         Launcher,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BasicBolt",
     "Bolt",
+    "CheckpointStore",
     "Config",
     "ContainerExit",
     "Grouping",
@@ -69,6 +71,7 @@ __all__ = [
 _HOMES = {
     "BasicBolt": "heronpy.bolt",
     "Bolt": "heronpy.bolt",
+    "CheckpointStore": "heronpy.kernel.plugin",
     "Config": "heronpy.kernel.config",
     "ContainerExit": "heronpy.kernel.plugin",
     "Grouping": "heronpy.stream",

@@ -69,6 +69,18 @@ class VersionConflict(StateError):
     """Somebody else changed the node first: read it again, then decide again."""
 
 
+class StoreError(UserError):
+    """The checkpoint store refused an operation."""
+
+
+class ObjectMissing(StoreError):
+    """The checkpoint store has no object of that name."""
+
+
+class CheckpointDamaged(UserError):
+    """What was saved is not what is there: an object is missing, or its checksum differs."""
+
+
 class PeerLost(HeronError):
     """The other side is gone for now: retry."""
 

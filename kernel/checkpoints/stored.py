@@ -16,6 +16,8 @@ class StoredPart(msgspec.Struct, frozen=True):
     groups: tuple[int, ...] = ()
     #: whether what belongs to the task and to no group is in it
     whole: bool = False
+    #: whether that is state of the user's, which only a task of the same component and index can go on with
+    opaque: bool = False
 
 
 class CheckpointRef(msgspec.Struct, frozen=True):

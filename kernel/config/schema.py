@@ -26,6 +26,9 @@ CHOICES = {
 
 #: settings with which less would be a mistake: everybody dead before they can say a word, or never started
 LEAST = {
+    "checkpoint.interval": "100ms",
+    "checkpoint.timeout": "1s",
+    "checkpoint.retain": "1",
     "container.silence": "1s",
     "container.lost": "1s",
     "container.restart_attempts": "0",

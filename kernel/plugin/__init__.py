@@ -1,5 +1,6 @@
 """What plugin authors implement (interfaces), announce (hookspecs), and how it is found (registry)."""
 
+from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.hookspecs import hookimpl
 from heronpy.kernel.plugin.metric_sink import MetricSink
 from heronpy.kernel.plugin.registry import Registry
@@ -8,6 +9,7 @@ from heronpy.kernel.plugin.scheduler import ContainerExit, Launch, Launcher, Sch
 from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
 
 __all__ = [
+    "CheckpointStore",
     "ContainerExit",
     "Launch",
     "Launcher",

@@ -10,6 +10,7 @@ import pluggy
 if TYPE_CHECKING:
     import click
 
+    from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
     from heronpy.kernel.plugin.metric_sink import MetricSink
     from heronpy.kernel.plugin.resource_manager import ResourceManager
     from heronpy.kernel.plugin.scheduler import Scheduler
@@ -39,6 +40,11 @@ def heron_state_managers() -> Mapping[str, type[StateManager]]:  # type: ignore[
 @hookspec
 def heron_metric_sinks() -> Mapping[str, type[MetricSink]]:  # type: ignore[empty-body]
     """Sinks for the setting `metrics.sinks`. Called once when the registry is loaded."""
+
+
+@hookspec
+def heron_checkpoint_stores() -> Mapping[str, type[CheckpointStore]]:  # type: ignore[empty-body]
+    """Stores for the setting `checkpoint.store`. Called once when the registry is loaded."""
 
 
 @hookspec

@@ -13,6 +13,7 @@ from heronpy.kernel.errors import PluginError, did_you_mean
 from heronpy.kernel.plugin import hookspecs
 
 if TYPE_CHECKING:
+    from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
     from heronpy.kernel.plugin.metric_sink import MetricSink
     from heronpy.kernel.plugin.resource_manager import ResourceManager
     from heronpy.kernel.plugin.scheduler import Scheduler
@@ -24,6 +25,7 @@ KINDS = {
     "heron_schedulers": "scheduler",
     "heron_state_managers": "state",
     "heron_metric_sinks": "metric sink",
+    "heron_checkpoint_stores": "checkpoint store",
     "heron_cli_commands": "command",
 }
 
@@ -75,6 +77,9 @@ class Registry:
 
     def metric_sink(self, name: str) -> type[MetricSink]:
         return cast("type[MetricSink]", self._find("metric sink", name))
+
+    def checkpoint_store(self, name: str) -> type[CheckpointStore]:
+        return cast("type[CheckpointStore]", self._find("checkpoint store", name))
 
     def listing(self) -> list[Provided]:
         """Everything provided, by kind and name."""

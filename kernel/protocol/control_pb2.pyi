@@ -95,18 +95,20 @@ class Stored(_message.Message):
     def __init__(self, id: _Optional[int] = ..., run: _Optional[int] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class Part(_message.Message):
-    __slots__ = ("object", "checksum", "bytes", "groups", "whole")
+    __slots__ = ("object", "checksum", "bytes", "groups", "whole", "opaque")
     OBJECT_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     WHOLE_FIELD_NUMBER: _ClassVar[int]
+    OPAQUE_FIELD_NUMBER: _ClassVar[int]
     object: str
     checksum: str
     bytes: int
     groups: _containers.RepeatedScalarFieldContainer[int]
     whole: bool
-    def __init__(self, object: _Optional[str] = ..., checksum: _Optional[str] = ..., bytes: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., whole: bool = ...) -> None: ...
+    opaque: bool
+    def __init__(self, object: _Optional[str] = ..., checksum: _Optional[str] = ..., bytes: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., whole: bool = ..., opaque: bool = ...) -> None: ...
 
 class HoldUp(_message.Message):
     __slots__ = ("task", "seconds")

@@ -50,7 +50,9 @@ def test_every_hook_is_documented_with_its_signature(hook: str) -> None:
     assert f"`{hook}() -> {returns}`" in (DOCS / "plugins.md").read_text()
 
 
-@pytest.mark.parametrize("interface", ["ResourceManager", "Scheduler", "StateManager", "MetricSink"])
+@pytest.mark.parametrize(
+    "interface", ["ResourceManager", "Scheduler", "StateManager", "MetricSink", "CheckpointStore"]
+)
 def test_every_method_to_write_is_documented_with_its_signature(interface: str) -> None:
     page = (DOCS / "plugins.md").read_text()
     section = page.split(f"**`{interface}`**")[1].split("**`")[0]

@@ -42,24 +42,30 @@ def test_every_hook_has_a_kind() -> None:
 def test_built_ins_come_through_entry_points_with_their_origin() -> None:
     listing = {(provided.kind, provided.name): provided.origin for provided in Registry.load().listing()}
     assert re.fullmatch(r"heron-py \d+\.\d+\.\d+", listing["state", "localfs"])
-    assert {("packing", "round_robin"), ("scheduler", "local")} <= listing.keys()
+    assert {
+        ("packing", "round_robin"),
+        ("scheduler", "local"),
+        ("checkpoint store", "localfs"),
+    } <= listing.keys()
 
 
 def test_a_class_is_found_by_its_name() -> None:
     found = registry(
         one={"heron_resource_managers": {"mine": Mine}},
         two={"heron_schedulers": {"mine": Mine}, "heron_state_managers": {"mine": Mine}},
-        three={"heron_metric_sinks": {"mine": Mine}},
+        three={"heron_metric_sinks": {"mine": Mine}, "heron_checkpoint_stores": {"mine": Mine}},
     )
     finders: tuple[Callable[[str], object], ...] = (
         found.resource_manager,
         found.scheduler,
         found.state_manager,
         found.metric_sink,
+        found.checkpoint_store,
     )
-    assert [find("mine") for find in finders] == [Mine] * 4
+    assert [find("mine") for find in finders] == [Mine] * 5
     assert [(each.kind, each.origin) for each in found.listing()] == [
-        (kind, "registered in process") for kind in ("metric sink", "packing", "scheduler", "state")
+        (kind, "registered in process")
+        for kind in ("checkpoint store", "metric sink", "packing", "scheduler", "state")
     ]
 
 

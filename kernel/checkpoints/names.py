@@ -1,0 +1,44 @@
+"""Names in the checkpoint store: TOPOLOGY/EXECUTION/ID/… and TOPOLOGY/EXECUTION/update-EPOCH/…"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+MANIFEST: Final = "manifest"
+#: beside each manifest: its CheckpointRef, so that it can be found without the state tree
+REF: Final = "ref"
+
+_UPDATE: Final = "update-"
+
+
+class Origin(NamedTuple):
+    """What an object was written for: a checkpoint's number, or the epoch of an update."""
+
+    kind: Literal["checkpoint", "update"]
+    number: int
+
+
+def own_prefix(topology: str, execution: str) -> str:
+    """All objects of one execution of a topology begin with it and a slash. Nobody else's do."""
+    return f"{topology}/{execution}"
+
+
+def checkpoint_prefix(prefix: str, checkpoint: int) -> str:
+    """Beginning of the objects that are written for a checkpoint; `prefix` is the execution's own."""
+    return f"{prefix}/{checkpoint}"
+
+
+def update_prefix(prefix: str, epoch: int) -> str:
+    """Beginning of the objects that are handed over for a new plan."""
+    return f"{prefix}/{_UPDATE}{epoch}"
+
+
+def origin_of(prefix: str, name: str) -> Origin | None:
+    """What an object of this execution was written for; None if it is not ours, or nothing we know."""
+    if not name.startswith(f"{prefix}/"):
+        return None
+    section = name.removeprefix(f"{prefix}/").partition("/")[0]
+    number = section.removeprefix(_UPDATE)
+    if not (number.isascii() and number.isdigit()):
+        return None
+    return Origin("update" if section.startswith(_UPDATE) else "checkpoint", int(number))
