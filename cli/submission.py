@@ -21,6 +21,7 @@ from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch, launch_file, work_folder
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
+from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import HeronError, NodeExists, TimedOut, UserError
@@ -169,6 +170,7 @@ def _refuse_broken_engine(state: StateManager, name: str, logs: Path) -> None:
 def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
     """A misspelt name should be heard of here, not in the log of a background process."""
     registry.scheduler(config.text("scheduler.name"))
+    registry.checkpoint_store(config.text("checkpoint.store"))
     for sink in config.words("metrics.sinks"):
         registry.metric_sink(sink)
 
@@ -184,6 +186,7 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
     for component in topology.components:
         tree_limits({**topology.config, **component.config})
     drops_when_full(topology, default=config["credit.when_full"] == "drop")
+    checkpoint_interval(topology, config)
     manager = registry.resource_manager(config.text("packing.algorithm"))()
     try:
         manager.initialize(config, topology)

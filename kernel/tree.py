@@ -27,6 +27,8 @@ class Tree:
         self.requests = f"{self.root}/requests"
         #: what has been saved, and which run is on
         self.checkpoints = f"{self.root}/checkpoints"
+        #: checkpoints that somebody wants at once
+        self.demands = f"{self.root}/demands"
         #: the change of plan that runs, or ran last
         self.update = f"{self.root}/update"
         #: the physical plan that it leads to

@@ -1,0 +1,136 @@
+"""A checkpoint at once: somebody asks through the state tree, and the Topology Master takes it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.config.units import format_duration
+from heronpy.kernel.errors import NodeMissing, StateError, TimedOut, UserError
+from heronpy.kernel.plugin.state_manager import StateManager, Watch
+from heronpy.kernel.registrations import read
+from heronpy.kernel.tree import Tree
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """Value of /NAME/demands/ID. The node goes when a checkpoint begun after it is complete.
+
+    If that one is given up, the node gets the reason, and it is the asker who removes it.
+    """
+
+    error: str = ""
+
+
+def pending_demands(state: StateManager, topology: str) -> list[str]:
+    """For the master: the paths of those not answered yet. One that cannot be read is removed."""
+    folder = Tree(topology).demands
+    found = []
+    for name in state.children(folder):
+        path = f"{folder}/{name}"
+        try:
+            demand = msgspec.json.decode(state.get(path).value, type=Demand)
+        except NodeMissing:
+            continue
+        except msgspec.DecodeError:
+            state.delete(path)
+            continue
+        if not demand.error:
+            found.append(path)
+    return found
+
+
+def answer_demand(state: StateManager, path: str, error: str = "") -> None:
+    """For the master, when the checkpoint stands in the state tree, or why there is none."""
+    try:
+        if error:
+            state.set(path, msgspec.json.encode(Demand(error)), version=state.get(path).version)
+        else:
+            state.delete(path)
+    except StateError:
+        # the asker has given up and taken it back
+        return
+
+
+def take_checkpoint(
+    state: StateManager, topology: str, *, timeout: float, progress: Callable[[str], None] = lambda _: None
+) -> CheckpointRef:
+    """Ask for a checkpoint and wait until it is complete, telling `progress` what is waited for."""
+    tree = Tree(topology)
+    path = f"{tree.demands}/{secrets.token_hex(8)}"
+    changed = threading.Event()
+    deadline = time.monotonic() + timeout
+    with contextlib.ExitStack() as stack:
+        for each in (path, tree.checkpoints, tree.master):
+            _watch(stack, state.watch(each, changed.set))
+        before = newest_complete(state, topology)
+        # a Ctrl-C takes it back as well
+        stack.callback(_take_back, state, tree, path)
+        state.create(path, msgspec.json.encode(Demand()))
+        while True:
+            changed.clear()
+            if _answered(state, path):
+                return _taken(state, topology, before)
+            progress(_waiting_for(state, topology))
+            if not changed.wait(max(0.0, deadline - time.monotonic())):
+                last = _waiting_for(state, topology)
+                msg = f"no checkpoint of {topology!r} in {format_duration(timeout)}: {last}"
+                raise TimedOut(msg, hint=f"heronpy status {topology}")
+
+
+def newest_complete(state: StateManager, topology: str) -> CheckpointRef | None:
+    node = read(state, Tree(topology).checkpoints, Checkpoints)
+    return node.complete[-1] if node is not None and node.complete else None
+
+
+def being_taken(node: Checkpoints) -> int:
+    """Number of the checkpoint that is on its way, 0 for none."""
+    over = max(node.aborted, node.complete[-1].id if node.complete else 0)
+    return node.started if node.started > over else 0
+
+
+def _take_back(state: StateManager, tree: Tree, path: str) -> None:
+    state.delete(path)
+    if not state.exists(tree.execution):
+        # killed meanwhile: our folder must not be all that is left of it
+        with contextlib.suppress(StateError):
+            state.delete(tree.demands)
+            state.delete(tree.root)
+
+
+def _watch(stack: contextlib.ExitStack, watch: Watch) -> None:
+    stack.callback(watch.cancel)
+
+
+def _answered(state: StateManager, path: str) -> bool:
+    try:
+        answer = msgspec.json.decode(state.get(path).value, type=Demand)
+    except NodeMissing:
+        return True
+    if answer.error:
+        msg = f"no checkpoint was taken: {answer.error}"
+        raise UserError(msg)
+    return False
+
+
+def _taken(state: StateManager, topology: str, before: CheckpointRef | None) -> CheckpointRef:
+    found = newest_complete(state, topology)
+    if found is None or found == before:
+        msg = f"topology {topology!r} was killed meanwhile"
+        raise UserError(msg, hint="heronpy list")
+    return found
+
+
+def _waiting_for(state: StateManager, topology: str) -> str:
+    node = read(state, Tree(topology).checkpoints, Checkpoints)
+    if node is not None and being_taken(node):
+        return f"checkpoint {being_taken(node)} is being taken"
+    if not state.exists(Tree(topology).master):
+        return "waiting for the topology master"
+    return "waiting for the topology master to begin"
