@@ -29,7 +29,9 @@ from heronpy.kernel.lifeline import has_beaten
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.pulse import Pulse
+from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Tree
+from heronpy.kernel.update import Update, packing_to_run
 from heronpy.kernel.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
@@ -112,7 +114,8 @@ class Executor:
         self._launch.logs.mkdir(parents=True, exist_ok=True)
         for folder in (Path(self._launch.sockets), self._launch.container_sockets(self._container)):
             folder.mkdir(mode=0o700, exist_ok=True)
-        self._state.watch(self._tree.packing_plan, self._on_plan_watch)
+        for path in (self._tree.packing_plan, self._tree.update):
+            self._state.watch(path, self._on_plan_watch)
         if self._keeper is not None:
             self._keeper.watch(self._wakeup.wake)
         self._state.watch(self._record.path, self._on_record_watch)
@@ -155,10 +158,12 @@ class Executor:
     def _read_plan(self, clock: Clock) -> None:
         self._read_plan_at = None
         try:
+            # the update first: the packing plan changes before it is over, so nobody is dropped in between
+            update = read(self._state, self._tree.update, Update)
             packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
             topology = LogicalPlan.from_json(self._state.get(self._tree.definition).value)
             start = self._config.text("container.start")
-            wanted = wanted_children(self._container, packing, topology, start)
+            wanted = wanted_children(self._container, packing_to_run(packing, update), topology, start)
         except NodeMissing:
             # between two steps of a submit or a kill: the watch tells when that has passed
             return

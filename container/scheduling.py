@@ -19,17 +19,22 @@ from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.teardown import clear_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing, UserError
-from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.plans import PackingPlan, union
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
+from heronpy.kernel.plugin.state_manager import Watch
 from heronpy.kernel.pulse import Pulse, PulseReader
+from heronpy.kernel.registrations import read
 from heronpy.kernel.requests import Request, answer_request, pending_requests
 from heronpy.kernel.tree import Tree
+from heronpy.kernel.update import BOTH_RUN, Update, UpdateFailure, packing_to_run
 from heronpy.kernel.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
 
 #: longest wait for a scheduler that can be woken, and for one that cannot
 LONG, SHORT = 60.0, 0.25
+#: how soon a plan is tried again that a scheduler could not follow
+FOLLOW_AGAIN = 5.0
 
 
 class SchedulerHost:
@@ -44,9 +49,12 @@ class SchedulerHost:
         self._scheduler = scheduler
         self._config = Config.from_plain(self._launch.config)
         self._policy = RestartPolicy.of(self._config)
-        self._plan = PackingPlan.from_json(state.get(self._tree.packing_plan).value)
+        self._plan = self._wished()
+        #: when to try again to follow a plan that could not be followed
+        self._follow_at = 0.0
         self._launcher = TopologyLauncher(launch_file, self._launch, self._plan)
         self._wakeup = Wakeup()
+        self._watches: list[Watch] = []
         self._restarts: dict[int, Restarts] = {}
         self._started: dict[int, float] = {}
         #: when to start a container that ended
@@ -67,13 +75,17 @@ class SchedulerHost:
                 while not self._stopping:
                     self._turn()
             finally:
+                for watch in self._watches:
+                    watch.cancel()
                 self._scheduler.close()
+                self._wakeup.close()
 
     def _startup(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop_signal)
-        for path in (self._tree.requests, self._tree.packing_plan, self._tree.execution):
-            self._state.watch(path, self._wake)
+        watched = (self._tree.requests, self._tree.packing_plan, self._tree.update, self._tree.execution)
+        for path in watched:
+            self._watches.append(self._state.watch(path, self._wake))
         self._scheduler.initialize(self._config, self._launcher)
         node = HostNode.of_this_process(self._scheduler.links())
         version = self._state.get(self._tree.scheduler).version
@@ -99,12 +111,14 @@ class SchedulerHost:
         self._serve_requests()
         if self._stopping:
             return
-        self._follow_plan()
         now = time.monotonic()
+        if self._follow_at <= now:
+            self._follow_plan(now)
         if self._look_at <= now:
             self._look_for_silent(now)
         self._restart_due(now)
-        soonest = min([self._look_at, *self._due.values()])
+        again = [self._follow_at] if self._follow_at > now else []
+        soonest = min([self._look_at, *again, *self._due.values()])
         for ended in self._watch(min(LONG, max(0.0, soonest - now))):
             self._on_end(ended.container, _words(ended.status))
 
@@ -183,20 +197,46 @@ class SchedulerHost:
                 log.exception("container %d could not be started", container)
                 self._on_end(container, "could not be started")
 
-    def _follow_plan(self) -> None:
+    def _wished(self) -> PackingPlan:
+        """Who should run now: while an update is on its way, those of both plans."""
+        # the update first: the packing plan changes before it is over, so nobody is dropped in between
+        self._update = read(self._state, self._tree.update, Update)
+        packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
+        return packing_to_run(packing, self._update)
+
+    def _follow_plan(self, now: float) -> None:
         try:
-            proposed = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
+            proposed = self._wished()
         except NodeMissing:
             return
         if proposed == self._plan:
             return
-        current, self._plan = self._plan, proposed
-        self._launcher.plan = proposed
-        self._scheduler.on_update(current, proposed)
-        kept = {0, *(container.id for container in proposed.containers)}
-        for container in {each.id for each in current.containers} - kept:
-            self._due.pop(container, None)
-            self._state.delete(f"{self._tree.containers}/{container}", recursive=True)
+        current = self._plan
+        try:
+            self._launcher.plan = union(current, proposed)
+            self._scheduler.on_update(current, proposed)
+        except Exception as error:
+            log.exception("the scheduler could not change to plan %d", proposed.epoch)
+            if self._update is None or self._update.phase not in BOTH_RUN:
+                self._follow_at = now + FOLLOW_AGAIN
+                return
+            # some may have been started: by taking the plan for followed, they end when it is rolled back
+            reason = " ".join(str(error).split()) or type(error).__name__
+            failure = UpdateFailure(self._update.epoch, reason)
+            self._state.set(self._tree.update_failure, msgspec.json.encode(failure))
+        self._plan = self._launcher.plan = proposed
+        before, after = ({each.id for each in plan.containers} for plan in (current, proposed))
+        self._begin_anew(after - before)
+        for container in before - after:
+            self._forget(container)
+
+    def _forget(self, container: int) -> None:
+        """It has left the plan. The executor's node stays: incarnations must not begin anew with the id."""
+        self._due.pop(container, None)
+        folder = f"{self._tree.containers}/{container}"
+        for name in self._state.children(folder):
+            if name != "executor":
+                self._state.delete(f"{folder}/{name}", recursive=True)
 
     def _serve_requests(self) -> None:
         for path, request in pending_requests(self._state, self._name):

@@ -31,6 +31,13 @@ class Follower:
             if path not in self._watches:
                 self._watches[path] = self._state.watch(path, self._notify)
 
+    def leave(self, *paths: str) -> None:
+        """Follow these no longer."""
+        for path in paths:
+            watch = self._watches.pop(path, None)
+            if watch is not None:
+                watch.cancel()
+
     def close(self) -> None:
         for watch in self._watches.values():
             watch.cancel()

@@ -31,6 +31,8 @@ class Tree:
         self.demands = f"{self.root}/demands"
         #: the change of plan that runs, or ran last
         self.update = f"{self.root}/update"
+        #: why the scheduler could not do its part of it
+        self.update_failure = f"{self.root}/update_failure"
         #: the physical plan that it leads to
         self.next_plan = f"{self.root}/next_plan"
         self.scheduler_pulse = f"{self.root}/scheduler_pulse"

@@ -7,12 +7,15 @@ from typing import Final, Literal
 import msgspec
 
 from heronpy.kernel.checkpoints.stored import StoredPart
-from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.plans import PackingPlan, union
 
 #: proposed → prepare → cut → load → release → done; before release also → rollback → rolled_back
 Phase = Literal["proposed", "prepare", "cut", "load", "release", "rollback", "done", "rolled_back"]
 
 FINISHED: Final = frozenset({"done", "rolled_back"})
+
+#: both plans have their processes: the new ones are needed, the old ones are not over yet
+BOTH_RUN: Final = frozenset({"prepare", "cut", "load", "release"})
 
 
 class Handover(msgspec.Struct, frozen=True):
@@ -75,3 +78,23 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def from_json(cls, data: bytes) -> Update:
         return msgspec.json.decode(data, type=cls)
+
+
+class UpdateFailure(msgspec.Struct, frozen=True):
+    """Why the scheduler could not start what an update needs: the node `update_failure`.
+
+    It counts for the update with this epoch only, so nobody need take it away.
+    """
+
+    epoch: int
+    reason: str
+
+
+def packing_to_run(packing: PackingPlan, update: Update | None) -> PackingPlan:
+    """Who has to run now: everybody in the packing plan, and during an update those of the one to come.
+
+    Those who retire stay until the packing plan itself is the new one.
+    """
+    if update is None or update.phase not in BOTH_RUN:
+        return packing
+    return union(packing, update.packing)

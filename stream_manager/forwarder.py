@@ -50,6 +50,8 @@ class Forwarder:
         self._newest: dict[int, int] = {}
         self._complaints = Sparing(log)
         self._held: set[Exit] = set()
+        #: by exits that are no more
+        self._dropped_before = 0
         self._retry: Timer | None = None
         self._retry_after = RETRY_MIN
         self._look: Timer | None = None
@@ -59,13 +61,30 @@ class Forwarder:
         reactor.register(instances, self._serve_instances)
         reactor.register(peers, self._serve_peers)
 
-    def use_plan(self, plan: PhysicalPlan) -> None:
-        """Route by this plan from now on; queues of tasks that stay are kept."""
-        for task in plan.tasks:
-            if task.container == self._container:
-                self._exits[task.id] = self._local.setdefault(task.id, InstanceExit(self._instances))
+    def use_plan(self, *plans: PhysicalPlan) -> None:
+        """Route by these plans from now on, several while one takes over from another.
+
+        Queues of tasks and containers that stay are kept; what waits for those that are gone is dropped.
+        """
+        tasks = {task.id: task.container for plan in plans for task in plan.tasks}
+        containers = set(tasks.values())
+        for container in self._by_container.keys() - containers:
+            self._close(self._by_container.pop(container))
+            self._inbound.forget(container)
+        for task in self._exits.keys() - tasks.keys():
+            del self._exits[task]
+            self._newest.pop(task, None)
+            if task in self._local:
+                self._close(self._local.pop(task))
+        for task, container in tasks.items():
+            if container == self._container:
+                self._exits[task] = self._local.setdefault(task, InstanceExit(self._instances))
             else:
-                self._exits[task.id] = self._exit_to(task.container)
+                self._exits[task] = self._exit_to(container)
+
+    def _close(self, out: Exit) -> None:
+        self._dropped_before += out.dropped + len(out)
+        self._held.discard(out)
 
     def admit(self, task: int, incarnation: int, identity: bytes) -> None:
         """An instance has registered: its frames count, those of the ones before it do not."""
@@ -112,7 +131,7 @@ class Forwarder:
 
     @property
     def dropped(self) -> int:
-        return sum(exit_.dropped for exit_ in {*self._exits.values()})
+        return self._dropped_before + sum(out.dropped for out in {*self._exits.values()})
 
     def _serve_instances(self) -> None:
         for _ in range(FRAMES_PER_TURN):

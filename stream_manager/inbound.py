@@ -24,6 +24,11 @@ class Inbound:
             self._end(identity)
             self._newest[container] = incarnation, b""
 
+    def forget(self, container: int) -> None:
+        """The container has left the plan."""
+        _, identity = self._newest.pop(container, (0, b""))
+        self._end(identity)
+
     def accept(self, identity: bytes, head: bytes) -> bool:
         """Whether the frame behind this head is to be forwarded; ProtocolError when it must not have come."""
         link = self._links.get(identity)

@@ -37,7 +37,7 @@ from heronpy.kernel.protocol import (
 from heronpy.kernel.registrations import Follower, read, register
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
-from heronpy.kernel.update import Update
+from heronpy.kernel.update import FINISHED, Update
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
 from heronpy.stream_manager.residents import Residents
@@ -111,6 +111,10 @@ class StreamManager:
         self._checkpoints = CheckpointsNotice()
         self._update = UpdateNotice()
         self._next_plan: PhysicalPlan | None = None
+        self._old_plan: PhysicalPlan | None = None
+        self._containers: set[int] = set()
+        #: no update is on its way
+        self._over = True
         self._mailbox = Mailbox(self._control, log)
 
     def startup(self) -> None:
@@ -131,14 +135,17 @@ class StreamManager:
 
     def _refresh(self) -> None:
         """Something in the tree has changed: read again all that we live by."""
+        # the update first: when it is over, the plan that is read after it is the one that it led to
+        self._refresh_update()
         self._refresh_plan()
         self._refresh_live()
         self._refresh_checkpoints()
-        self._refresh_update()
         if self._plan is not None:
-            containers = self._all_containers(self._plan)
-            self._follower.follow(*(self._tree.stream_manager(container) for container in containers))
-            self._peers.refresh(containers)
+            containers = {where for plan in self._plans() for where in plan.containers()}
+            self._follower.follow(*map(self._tree.stream_manager, containers))
+            self._follower.leave(*map(self._tree.stream_manager, self._containers - containers))
+            self._containers = containers
+            self._peers.refresh(sorted(containers))
         self._master.refresh(on_connected=self._report)
 
     def _refresh_plan(self) -> None:
@@ -150,9 +157,8 @@ class StreamManager:
             return
         plan = PhysicalPlan.from_json(data)
         log.info("plan %d: %d tasks", plan.epoch, len(plan.tasks))
-        self._plan, self._plan_json = plan, data
-        self._forwarder.use_plan(plan)
-        self._admit_all()
+        self._old_plan, self._plan, self._plan_json = self._plan, plan, data
+        self._route()
         self._tell_all(PlanNotice(epoch=plan.epoch, plan=data))
 
     def _refresh_live(self) -> None:
@@ -175,9 +181,8 @@ class StreamManager:
             return
         plan = read(self._state, self._tree.next_plan, PhysicalPlan)
         self._next_plan = plan if plan is not None and plan.epoch == node.epoch else None
-        if self._next_plan is not None:
-            self._forwarder.use_plan(self._next_plan)
-            self._admit_all()
+        self._over = node.phase in FINISHED
+        self._route()
         self._update = UpdateNotice(
             number=node.number,
             node=node.to_json(),
@@ -185,9 +190,21 @@ class StreamManager:
         )
         self._tell_all(self._update)
 
-    def _all_containers(self, plan: PhysicalPlan) -> list[int]:
-        coming = self._next_plan.containers() if self._next_plan is not None else []
-        return sorted({*plan.containers(), *coming})
+    def _plans(self) -> list[PhysicalPlan]:
+        """The plan in force; until an update is over, also the ones before and after it."""
+        plans = [self._plan] if self._over else [self._plan, self._old_plan, self._next_plan]
+        return [plan for plan in plans if plan is not None]
+
+    def _route(self) -> None:
+        if self._over:
+            self._old_plan = None
+        self._forwarder.use_plan(*self._plans())
+        self._admit_all()
+
+    def _forget_the_gone(self) -> None:
+        """Processes of tasks that have left the plan are not spoken for any more."""
+        if self._plan is not None and self._over:
+            self._residents.retain({task.id for task in self._plan.tasks})
 
     def _admit_all(self) -> None:
         for beat, identity in zip(self._residents.beats(), self._residents.identities(), strict=True):
@@ -219,6 +236,7 @@ class StreamManager:
             self._report()
 
     def _report(self) -> None:
+        self._forget_the_gone()
         self._master.send(
             ContainerBeat(
                 container=self._child.container,

@@ -49,15 +49,20 @@ class Peers:
         for container, registration in registered.items():
             if self._known.get(container) != registration:
                 self._connect(container, registration)
+        for container in self._dealers.keys() - set(containers):
+            self._disconnect(container)
         self._known = registered
 
     def _connect(self, container: int, registration: Registration) -> None:
         log.info("container %d is at %s", container, registration.endpoint)
-        before = self._dealers.get(container)
-        if before is not None:
-            self._reactor.unregister(before)
-            before.close()
+        self._disconnect(container)
         dealer = self._transport.dealer_tcp(registration.endpoint, self._identity, registration.public_key)
         self._dealers[container] = dealer
         self._reactor.register(dealer, functools.partial(self._forwarder.on_replies, container))
         self._forwarder.connect(container, registration.incarnation, dealer)
+
+    def _disconnect(self, container: int) -> None:
+        dealer = self._dealers.pop(container, None)
+        if dealer is not None:
+            self._reactor.unregister(dealer)
+            dealer.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from heronpy.kernel.protocol import InstanceBeat
@@ -35,6 +36,11 @@ class Residents:
         self._beats[beat.task] = beat
         self._identities[beat.task] = identity
         return Change(news, arrived)
+
+    def retain(self, tasks: Container[int]) -> None:
+        """Forget those who are not in the plan any more; one that should be is back with its next beat."""
+        for task in [task for task in self._beats if task not in tasks]:
+            del self._beats[task], self._identities[task]
 
     def beats(self) -> list[InstanceBeat]:
         return [self._beats[task] for task in sorted(self._beats)]

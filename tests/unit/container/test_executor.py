@@ -25,6 +25,7 @@ from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, Logical
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.processes import process, processes
 from heronpy.kernel.tree import Execution, ExecutorNode, Tree
+from heronpy.kernel.update import Phase, Update
 from heronpy.testing.waiting import eventually
 
 TOY_ROLES = '''
@@ -325,6 +326,39 @@ def test_a_new_plan_starts_and_ends_only_what_differs(
     assert {name: after[name] for name in after if name in before} == {
         name: before[name] for name in before if name != "words[1]"
     }
+
+
+def test_during_an_update_both_plans_have_their_children_and_nobody_who_stays_is_touched(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    topology.settle()
+    before = topology.running()
+    # words[1], task 2, is to retire
+    instances = (InstancePlan(1, "words", 0), InstancePlan(3, "zebra", 0))
+    coming = PackingPlan("words", "test", (ContainerPlan(1, instances, Resources()),), 4, epoch=2)
+
+    def enter(number: int, phase: Phase) -> None:
+        update = Update(number=number, epoch=2, phase=phase, packing=coming)
+        topology.state.set(Tree("words").update, update.to_json())
+
+    enter(1, "proposed")
+    enter(2, "prepare")
+    eventually(lambda: set(topology.running()) == {*before, "zebra[0]"})
+    enter(3, "rollback")
+    eventually(lambda: topology.running() == before)
+    enter(4, "rolled_back")
+    enter(5, "prepare")
+    eventually(lambda: len(topology.running()) == 5)
+    enter(6, "cut")
+    enter(7, "load")
+    enter(8, "release")
+    new = topology.running()["zebra[0]"]
+    assert topology.running() == {**before, "zebra[0]": new}
+    topology.state.set(Tree("words").packing_plan, coming.to_json())
+    eventually(lambda: "words[1]" not in topology.running())
+    enter(9, "done")
+    del before["words[1]"]
+    assert topology.running() == {**before, "zebra[0]": new}
 
 
 def test_a_second_executor_fences_the_first(topology: Topology, executor: subprocess.Popen[bytes]) -> None:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from support.plans import edge, plan_of
 
 from heronpy.kernel.addresses import container_identity, task_identity
 from heronpy.kernel.frame import DATA, Prefix, seal
 from heronpy.kernel.link import FRAME, RECEIVED
+from heronpy.kernel.plans import Task
 from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
 from heronpy.stream_manager.forwarder import FRAMES_PER_TURN, Forwarder
 
@@ -227,3 +229,40 @@ def test_a_new_plan_keeps_the_queues_of_tasks_that_stay(container: Container) ->
     container.until(lambda: container.forwarder.backlog == 1)
     container.forwarder.use_plan(plan_of(edge("shuffle"), par=4))
     assert container.next(container.connect(3, 1))[1] == b"early"
+
+
+def test_what_waits_for_those_who_left_the_plan_is_dropped_and_counted(container: Container) -> None:
+    small, large = plan_of(edge("shuffle"), par=2), plan_of(edge("shuffle"), par=6, containers=4)
+    forwarder = container.forwarder
+    sender = container.connect(1, 1)
+    forwarder.use_plan(small, large)
+    # task 5 is to live here, 4 and 7 in containers 4 and 3; nobody of them has come
+    for task in (5, 4, 7, 7):
+        sender.send(sealed(task))
+    container.until(lambda: forwarder.backlog == 4)
+    forwarder.use_plan(small)
+    assert (forwarder.backlog, forwarder.dropped) == (0, 4)
+    sender.send(sealed(5))
+    container.until(lambda: forwarder.rejected == 1)
+
+
+def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: Path) -> None:
+    """Each brings a container, a task in it and one here, which come, are sent something, and go."""
+    staying = plan_of(edge("shuffle"), par=2)
+    forwarder = container.forwarder
+    sender = container.connect(1, 1)
+    sizes = set()
+    for number in range(100):
+        here, there, far = 10 + 2 * number, 11 + 2 * number, 3 + number
+        both = (*staying.tasks, Task(here, "count", 2, 1), Task(there, "count", 3, far))
+        forwarder.use_plan(staying, msgspec.structs.replace(staying, tasks=both))
+        forwarder.admit(here, 1, task_identity(here, 1))
+        dealer = container.transport.dealer_ipc(str(tmp_path / "nobody"), container_identity(far, 1))
+        forwarder.connect(far, 1, dealer)
+        sender.send(sealed(here))
+        container.until(lambda: forwarder.backlog)
+        forwarder.use_plan(staying)
+        dealer.close()
+        sizes.add(sum(len(kept) for kept in vars(forwarder).values() if isinstance(kept, dict | set)))
+    assert len(sizes) == 1
+    assert forwarder.dropped == 100

@@ -40,3 +40,13 @@ def test_a_successor_begins_anew_and_what_was_counted_stays_counted(registered_f
     assert inbound.repeated == 3
     with pytest.raises(ProtocolError, match="it has been replaced"):
         inbound.accept(OLD, head(FRAME, 1))
+
+
+def test_a_container_that_left_the_plan_may_come_back_and_what_was_counted_stays_counted() -> None:
+    inbound = Inbound()
+    for number in (0, 0):
+        inbound.accept(NEW, head(FRAME, number))
+    inbound.forget(2)
+    inbound.forget(9)
+    assert inbound.repeated == 1
+    assert inbound.accept(OLD, head(FRAME, 0))

@@ -41,3 +41,13 @@ def test_beats_and_identities_are_in_the_same_order() -> None:
         residents.on_beat(b"%d" % task, beat(task, 1))
     assert [each.task for each in residents.beats()] == [1, 2, 3]
     assert residents.identities() == [b"1", b"2", b"3"]
+
+
+def test_who_left_the_plan_is_not_spoken_for_until_it_speaks_again() -> None:
+    residents = Residents()
+    for task in (1, 2, 3):
+        residents.on_beat(b"%d" % task, beat(task, 1))
+    residents.retain({1, 3, 4})
+    assert residents.beats() == [beat(1, 1), beat(3, 1)]
+    assert residents.identities() == [b"1", b"3"]
+    assert residents.on_beat(b"2", beat(2, 1)) == Change(news=True, arrived=True)
