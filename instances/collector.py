@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from threading import get_ident
 from typing import Any, NamedTuple, Protocol
 
-from heronpy.instances.acking.anchored import EdgesOf
+from heronpy.instances.acking.anchored import Edges, EdgesOf
 from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.codec import Row
 from heronpy.instances.counters import Counters
-from heronpy.instances.groupings import Grouping, make_grouping
+from heronpy.instances.groupings import make_grouping
 from heronpy.instances.groupings.custom import Chooser
+from heronpy.instances.moving import Moving
 from heronpy.instances.outbox import Lane, Outbox
+from heronpy.instances.rerouting import Way
 from heronpy.kernel.errors import TopologyError, did_you_mean
 from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream
 
@@ -52,16 +54,23 @@ _NOBODY = 0
 class Outlet:
     """One declared stream of this component, with all its consumers."""
 
-    __slots__ = ("direct", "direct_only", "groupings", "name", "stream", "width")
+    __slots__ = ("direct", "direct_only", "groupings", "name", "number", "stream", "ways", "width")
 
-    def __init__(self, stream: Stream, groupings: list[Grouping[Lane]], direct: dict[int, Lane]) -> None:
+    def __init__(self, stream: Stream, number: int, ways: list[Way[Lane]]) -> None:
         self.stream = stream
+        #: in frames
+        self.number = number
         self.name = stream.name
         self.width = len(stream.fields)
         self.direct_only = stream.direct
-        self.groupings = groupings
+        self.use(ways)
+
+    def use(self, ways: list[Way[Lane]]) -> None:
+        """Send by these from now on, one for each consumer."""
+        self.ways = ways
+        self.groupings = [way.grouping for way in ways if way.grouping is not None]
         #: lanes of the consumers to whom the emitter names the task
-        self.direct = direct
+        self.direct = {task: lane for way in ways if way.grouping is None for task, lane in way.lanes.items()}
 
     def choice(self) -> Callable[[Row], Sequence[Lane]]:
         """How the tasks of all readers are chosen: with one reader, as with most, by its grouping alone."""
@@ -92,19 +101,60 @@ class Collector:
         self._thread = [get_ident()]
         self._outlets: dict[str, Outlet] = {}
         self._emit_hook: EmitHook | None = None
-        container = plan.task(task).container
-
-        def grouping(consumer: Component, edge: Input, lanes: dict[int, Lane]) -> Grouping[Lane] | None:
-            return make_grouping(plan, consumer, edge, lanes, container=container, custom=custom, pick=pick)
-
+        self._container = plan.task(task).container
+        self._custom = custom
+        self._pick = pick
+        #: told of a copy that nobody needs any more, so that its tree does not wait for it
+        self.settle: Callable[[Edges], None] = lambda _: None
         for stream in plan.logical.component(self._component).outputs:
-            self._outlets[stream.name] = _outlet(plan, self._component, stream, outbox, grouping)
+            number = plan.streams.index((self._component, stream.name))
+            readers = plan.logical.consumers(self._component, stream.name)
+            ways = [self._way(plan, number, consumer, edge) for consumer, edge in readers]
+            self._outlets[stream.name] = Outlet(stream, number, ways)
             self._emitted.setdefault(stream.name, 0)
         self._plain_choices = {
             name: (outlet.width, outlet.choice())
             for name, outlet in self._outlets.items()
             if not outlet.direct_only
         }
+
+    def _way(self, plan: PhysicalPlan, stream: int, consumer: Component, edge: Input) -> Way[Lane]:
+        lanes = {task.id: self._outbox.lane(stream, task.id) for task in plan.tasks_of(consumer.name)}
+        grouping = make_grouping(
+            plan, consumer, edge, lanes, container=self._container, custom=self._custom, pick=self._pick
+        )
+        return Way(consumer.name, edge, lanes, grouping)
+
+    def use_plan(self, before: PhysicalPlan, plan: PhysicalPlan, changed: Collection[str]) -> None:
+        """Route by another plan from now on, and again what waits for components that have changed.
+
+        The outbox uses the plan already. Those who emit may be waiting in it: they hold on to what is
+        changed in place here.
+        """
+        old: list[Lane] = []
+        ways: dict[tuple[int, str], Way[Lane]] = {}
+        for outlet in self._outlets.values():
+            for way in outlet.ways:
+                if way.consumer in changed:
+                    old.extend(way.lanes.values())
+                    consumer = plan.logical.component(way.consumer)
+                    ways[outlet.number, way.consumer] = self._way(plan, outlet.number, consumer, way.edge)
+            outlet.use([ways.get((outlet.number, way.consumer), way) for way in outlet.ways])
+            if outlet.name in self._plain_choices:
+                self._plain_choices[outlet.name] = (outlet.width, outlet.choice())
+        Moving(self._outbox, before, ways, self.settle).move(old)
+
+    def put_back(self, before: PhysicalPlan, stream: str, consumer: str, task: int, rows: list[Row]) -> None:
+        """Rows of a snapshot that were emitted and had not been sent: they leave first.
+
+        They were for `task` of `consumer` by the plan `before`, and go to whoever has them now. Rows for a
+        component or stream that is no more are left out.
+        """
+        outlet = self._outlets.get(stream)
+        way = next((way for way in outlet.ways if way.consumer == consumer), None) if outlet else None
+        if outlet is not None and way is not None:
+            frozen = [self._freeze(row) for row in rows]
+            Moving(self._outbox, before, {}, self.settle).queue(outlet.number, way, task, frozen, ())
 
     def disown(self) -> None:
         """Refuse every emit from now on: this is a forked process, and the sockets are its parent's."""
@@ -180,13 +230,6 @@ class Collector:
         self._emit_hook = hook
         self._plain_choices.clear()
 
-    def _put(self, lane: Lane, row: tuple[Any, ...]) -> None:
-        lane.rows.append(row)
-        if len(lane.rows) == 1:
-            self._outbox.opened(lane)
-        elif len(lane.rows) >= lane.limit:
-            self._outbox.full(lane)
-
     def _emit_and_tell(
         self,
         outlet: Outlet,
@@ -203,9 +246,7 @@ class Collector:
         tasks = [lane.channel.task for lane in lanes]
         edges = edges_of(len(lanes)) if edges_of is not None else ()
         for number, lane in enumerate(lanes):
-            if edges:
-                lane.edges.append(edges[number])
-            self._put(lane, frozen)
+            self._outbox.put(lane, frozen, edges[number : number + 1])
         if self._emit_hook is not None:
             self._emit_hook(row, outlet.name, tasks)
         return tasks if need_task_ids else None
@@ -246,23 +287,3 @@ class Collector:
             f"stream {stream!r} of {self._component!r} is not direct: emit without direct_task,"
             " or declare Stream(direct=True)"
         )
-
-
-def _outlet(
-    plan: PhysicalPlan,
-    component: str,
-    stream: Stream,
-    outbox: Outbox,
-    make: Callable[[Component, Input, dict[int, Lane]], Grouping[Lane] | None],
-) -> Outlet:
-    number = plan.streams.index((component, stream.name))
-    groupings: list[Grouping[Lane]] = []
-    direct: dict[int, Lane] = {}
-    for consumer, edge in plan.logical.consumers(component, stream.name):
-        lanes = {task.id: outbox.lane(number, task.id) for task in plan.tasks_of(consumer.name)}
-        grouping = make(consumer, edge, lanes)
-        if grouping is None:
-            direct.update(lanes)
-        else:
-            groupings.append(grouping)
-    return Outlet(stream, groupings, direct)

@@ -12,7 +12,7 @@ from heronpy.instances.outbox import Outbox
 from heronpy.kernel.addresses import task_name
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, PROBE, Prefix, claimed_sender, unseal
+from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, MARKER, PROBE, Prefix, claimed_sender, unseal
 from heronpy.kernel.sparing import Sparing
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ class Exchange:
         self._counters = counters
         #: given by a spout that keeps trees
         self.on_acks: Callable[[Acks], None] | None = None
+        #: told of data that was routed by a later plan than ours
+        self.on_later_plan: Callable[[int], None] = lambda _: None
         self._complaints = Sparing(log)
 
     def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
@@ -49,18 +51,35 @@ class Exchange:
             # Of before a restore, or of one that we have not heard of: nothing is granted in that yet.
             return
         if prefix.kind in (DATA, ANCHORED):
+            if prefix.epoch > self._inflow.epoch:
+                self.on_later_plan(prefix.epoch)
             self._inflow.on_data(prefix, payload)
         elif prefix.kind == ACK:
             self._on_acks(payload)
-        elif prefix.kind == CREDIT:
+        elif not self._is_of_another_plan(prefix):
+            self._regulate(prefix, payload)
+
+    def _regulate(self, prefix: Prefix, payload: bytes) -> None:
+        """Frames without tuples."""
+        if prefix.kind == CREDIT:
             if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
                 msg = "a grant for another incarnation, or of one that has been replaced"
                 raise ProtocolError(msg)
         elif prefix.kind == PROBE:
             self._inflow.on_probe(prefix)
+        elif prefix.kind == MARKER:
+            self._inflow.on_marker(prefix)
         else:
             msg = f"frame of kind {prefix.kind}, which nobody here expects"
             raise ProtocolError(msg)
+
+    def _is_of_another_plan(self, prefix: Prefix) -> bool:
+        """Whether somebody speaks whom we do not know yet, or no longer, as the topology is being scaled.
+
+        What is said of credit is said again when we know of each other.
+        """
+        side = self._outbox if prefix.kind == CREDIT else self._inflow
+        return prefix.epoch != self._inflow.epoch and not side.knows(prefix.source)
 
     def _on_acks(self, payload: bytes) -> None:
         if self.on_acks is None:

@@ -24,6 +24,15 @@ class HoldUps:
         self._logged: set[int] = set()
         #: task → seconds of hold-ups that are over
         self._over: dict[int, float] = {}
+        #: of all that ever held us up: some may not be in the plan any more
+        self._labels: dict[int, str] = {}
+
+    def use_plan(self, plan: PhysicalPlan) -> None:
+        """Another plan is in force; whoever is not in it holds nobody up."""
+        kept = {task.id for task in plan.tasks}
+        for gone in [task for task in self._since if task not in kept]:
+            self.end(gone)
+        self._plan = plan
 
     def __contains__(self, task: int) -> bool:
         return task in self._since
@@ -34,6 +43,7 @@ class HoldUps:
     def begin(self, task: int) -> None:
         """Something cannot be sent to a task for want of credit; says so every time it cannot."""
         if task not in self._since:
+            self._labels[task] = self._plan.task(task).label
             self._since[task] = self._clock()
 
     def end(self, task: int) -> None:
@@ -67,4 +77,4 @@ class HoldUps:
         return {self._label(task): seconds for task, seconds in totals.items()}
 
     def _label(self, task: int) -> str:
-        return self._plan.task(task).label
+        return self._labels[task]

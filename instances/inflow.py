@@ -12,7 +12,7 @@ from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.addresses import task_name
 from heronpy.kernel.credit import HELLO, Grant, Receiving
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import CREDIT, Prefix, seal
+from heronpy.kernel.frame import CREDIT, MARKER, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.sparing import Sparing
 
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class Delivery(NamedTuple):
-    """A data frame that waits to be processed."""
+    """A data frame that waits to be processed; or a marker, behind all that is to be done before it."""
 
     prefix: Prefix
     payload: bytes
@@ -40,17 +40,24 @@ class Inflow:
         run: int = 0,
     ) -> None:
         component = plan.task(task).component
+        self._component = component
         self._task = task
         self._incarnation = incarnation
-        self._epoch = plan.epoch
+        #: of the plan that the task works by
+        self.epoch = plan.epoch
         self._run = run
         self._link = link
         self._settings = settings
         self._counters = counters
-        self._channels = {
-            source.id: Receiving(_unsent(plan, source.component, component, settings))
-            for source in plan.upstream_of(component)
-        }
+        self._channels: dict[int, Receiving] = {}
+        #: those that the plan in force has
+        self._sources: frozenset[int] = frozenset()
+        self._connect(plan)
+        self._sources = frozenset(self._channels)
+        #: source → epoch of the plan before which all that it sent by an earlier one has come
+        self._markers: dict[int, int] = {}
+        #: the epoch that all markers are to name; 0 for none
+        self._awaited = 0
         #: bytes that each emitter may have on its way to us
         self._share = settings.credit_bytes // max(len(self._channels), 1)
         #: bytes of a tuple, as of the last frame of each emitter
@@ -65,6 +72,62 @@ class Inflow:
         self._measured_at = 0.0
         self._complaints = Sparing(log)
         self.inbox: deque[Delivery] = deque()
+
+    def _connect(self, plan: PhysicalPlan) -> list[int]:
+        """Expect something of every task upstream in this plan; those that are new."""
+        new = [source for source in plan.upstream_of(self._component) if source.id not in self._channels]
+        for source in new:
+            unsent = _unsent(plan, source.component, self._component, self._settings)
+            self._channels[source.id] = Receiving(unsent)
+        return [source.id for source in new]
+
+    def prepare(self, plan: PhysicalPlan) -> None:
+        """Expect the tasks that are new in the next plan as well, and let them ask for credit."""
+        for source in self._connect(plan):
+            self._tell(source, HELLO)
+
+    def await_markers(self, epoch: int) -> None:
+        """Put a marker into the inbox once nothing more comes by the plan in force."""
+        self._awaited = epoch
+        self._check_markers()
+
+    def forget(self) -> None:
+        """The next plan will not be."""
+        self._awaited = 0
+        for source in self._channels.keys() - self._sources:
+            self._disconnect(source)
+
+    def use_plan(self, plan: PhysicalPlan) -> None:
+        """Work by another plan from now on. All that those who are not in it sent has been worked off."""
+        self.epoch = plan.epoch
+        self._awaited = 0
+        self.prepare(plan)
+        self._sources = frozenset(source.id for source in plan.upstream_of(self._component))
+        for source in self._channels.keys() - self._sources:
+            self._disconnect(source)
+        self._share = self._settings.credit_bytes // max(len(self._channels), 1)
+
+    def _disconnect(self, source: int) -> None:
+        del self._channels[source]
+        self._untold.discard(source)
+        for known in (self._markers, self._sizes):
+            known.pop(source, None)
+
+    def knows(self, source: int) -> bool:
+        return source in self._channels
+
+    def on_marker(self, prefix: Prefix) -> None:
+        """All that an emitter sends by the plan in force has come. Said again at times, and maybe early."""
+        self.on_probe(prefix)  # what was lost before it shows as with any
+        self._markers[prefix.source] = max(prefix.epoch, self._markers.get(prefix.source, 0))
+        self._check_markers()
+
+    def _check_markers(self) -> None:
+        epoch = self._awaited
+        if epoch and all(self._markers.get(source) == epoch for source in self._sources):
+            self._awaited = 0
+            mark = Prefix(MARKER, self._task, self._task, 0, 0, epoch, self._incarnation, self._run, 0)
+            self.inbox.append(Delivery(mark, b""))
 
     def greet(self) -> None:
         """Tell every emitter that we are new: what our predecessor was sent will never be granted."""
@@ -103,10 +166,11 @@ class Inflow:
         """Some tuples of a frame are done with."""
         self._counters.queued -= count
         self._done += count
-        channel = self._channels[source]
-        channel.on_consumed(incarnation, count)
-        self._untold.add(source)
-        self._grant(source, channel, idle=False)
+        channel = self._channels.get(source)
+        if channel is not None:  # else it is not in the plan any more
+            channel.on_consumed(incarnation, count)
+            self._untold.add(source)
+            self._grant(source, channel, idle=False)
 
     def on_pace(self, seconds_per_tuple: float, now: float) -> None:
         """The task's speed has been measured: it accepts that much work ahead, shared by its emitters.
@@ -145,7 +209,7 @@ class Inflow:
             self._tell(source, grant)
 
     def _tell(self, source: int, grant: Grant) -> None:
-        prefix = Prefix(CREDIT, source, self._task, 0, 0, self._epoch, self._incarnation, self._run, 0)
+        prefix = Prefix(CREDIT, source, self._task, 0, 0, self.epoch, self._incarnation, self._run, 0)
         self._link.send(*seal(prefix, grant.encode()))
 
 

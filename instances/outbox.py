@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.wire import encode_anchored
@@ -16,7 +16,7 @@ from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.credit import HELLO, Grant, Spending
 from heronpy.kernel.errors import TupleTooLarge
-from heronpy.kernel.frame import ANCHORED, DATA, PREFIX_BYTES, PROBE, Prefix, seal
+from heronpy.kernel.frame import ANCHORED, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
 
 #: how long one wait for credit lasts before we look whether we should stop
@@ -30,7 +30,7 @@ class Stopping(BaseException):
 class Channel:
     """Everything towards one task."""
 
-    __slots__ = ("heard_at", "open", "spending", "task")
+    __slots__ = ("heard_at", "held", "open", "spending", "task")
 
     def __init__(self, task: int, spending: Spending) -> None:
         self.task = task
@@ -39,12 +39,18 @@ class Channel:
         self.heard_at = 0.0
         #: its lanes with rows in them, oldest first
         self.open: dict[Lane, None] = {}
+        #: whether nothing may leave until it is decided which plan routes it
+        self.held = False
+
+    def room(self) -> int:
+        """Tuples that may be sent now."""
+        return 0 if self.held else self.spending.room()
 
 
 class Lane:
     """The open batch of one stream towards one task."""
 
-    __slots__ = ("channel", "edges", "limit", "opened_at", "rows", "stream")
+    __slots__ = ("channel", "edges", "limit", "moved_to", "opened_at", "rows", "stream")
 
     def __init__(self, channel: Channel, stream: int, limit: int) -> None:
         self.channel = channel
@@ -55,6 +61,9 @@ class Lane:
         #: a batch of this many rows is full; follows the size of the rows
         self.limit = limit
         self.opened_at = 0.0
+        #: Of a lane of a plan that is no longer in force: takes out what is put into it. An emit() that
+        #: waited while the plan changed goes on with the lanes that it had chosen before.
+        self.moved_to: Callable[[Lane], None] | None = None
 
 
 class Outbox:
@@ -100,18 +109,30 @@ class Outbox:
         self.held_up_by: int | None = None
         #: called while emit() waits for credit
         self.meanwhile: Meanwhile = nothing_new
+        #: tasks that later plans do not have: what they still say does no harm
+        self._gone: set[int] = set()
+        self._held_since: float | None = None
+        #: for how long tuples were held back for the last change of plan
+        self.held_seconds = 0.0
+        #: epoch that the markers on held channels name
+        self._marked = 0
 
     def lane(self, stream: int, task: int) -> Lane:
         """A lane of its own for each stream towards each task."""
-        channel = self._channels.get(task)
-        if channel is None:
-            emitters = len(self._plan.upstream_of(self._plan.task(task).component))
-            share = max(1, self._settings.credit_bytes // emitters)
-            channel = Channel(task, Spending(self._incarnation, share))
-            self._channels[task] = channel
+        channel = self._channels.get(task) or self._connect(task, self._plan)
         # An overfull batch has twice its limit.
         self._exposure.add(2 * self._settings.batch_tuples)
         return Lane(channel, stream, self._settings.batch_tuples)
+
+    def _connect(self, task: int, plan: PhysicalPlan) -> Channel:
+        channel = Channel(task, Spending(self._incarnation, self._share(task, plan)))
+        self._channels[task] = channel
+        return channel
+
+    def _share(self, task: int, plan: PhysicalPlan) -> int:
+        """Bytes that may be on their way to a task, of all that it takes from its emitters."""
+        emitters = len(plan.upstream_of(plan.task(task).component))
+        return max(1, self._settings.credit_bytes // emitters)
 
     def greet(self) -> None:
         """Ask every receiver for the first credit; it learns that our predecessor, if we had one, is gone."""
@@ -120,24 +141,35 @@ class Outbox:
 
     def opened(self, lane: Lane) -> None:
         """The first row has been put into a lane."""
+        if lane.moved_to is not None:
+            lane.moved_to(lane)
+            return
         lane.opened_at = self._clock()
         self._open[lane] = None
         lane.channel.open[lane] = None
-        spending = lane.channel.spending
-        if spending.room() <= 0:
+        if lane.channel.room() <= 0:
             # It may be long until a batch leaves and tells how large these rows are.
             lane.limit = min(lane.limit, self._fitting(1, len(self.codec.encode(lane.rows))))
         if lane.limit <= 1:
             self.full(lane)
-        elif spending.idle:
+        elif lane.channel.spending.idle:
             self._send(lane)
+
+    def put(self, lane: Lane, row: Row, edges: Iterable[Edges]) -> None:
+        """Add a row, and what it is anchored to where trees are tracked."""
+        lane.edges.extend(edges)
+        lane.rows.append(row)
+        if len(lane.rows) == 1:
+            self.opened(lane)
+        elif len(lane.rows) >= lane.limit:
+            self.full(lane)
 
     def full(self, lane: Lane) -> None:
         """A lane has reached its limit: send, or wait until the receiver lets us."""
         while len(lane.rows) >= lane.limit:
             if self._send(lane):
                 continue
-            if self._settings.drop:
+            if self._settings.drop and not lane.channel.held:
                 self._drop(lane)
             elif self._pauses and lane not in self.overfull:
                 self.overfull[lane] = None
@@ -179,7 +211,7 @@ class Outbox:
     def on_grant(self, source: int, incarnation: int, grant: Grant) -> bool:
         channel = self._channels.get(source)
         if channel is None:
-            return False
+            return source in self._gone
         spending = channel.spending
         consumed, maybe_lost, exposed = spending.consumed, spending.maybe_lost, spending.exposed
         accepted = spending.on_grant(incarnation, grant)
@@ -207,14 +239,114 @@ class Outbox:
             due = not channel.spending.idle or channel.task in self.hold_ups
             if due and now - channel.heard_at > patience:
                 self._ask(channel, now)
+            if channel.held and self._marked:
+                self._mark(channel)  # the first may have been lost with a Stream Manager
         self.hold_ups.log_notable()
+
+    def prepare(self, plan: PhysicalPlan, tasks: Iterable[int]) -> None:
+        """Ask tasks that are new in the next plan for credit, so that it is there when they are needed."""
+        for task in tasks:
+            if task not in self._channels:
+                self._ask(self._connect(task, plan), self._clock())
+
+    def hold(self, tasks: Iterable[int] | None = None) -> None:
+        """Let nothing leave for these tasks, or for any, until release() or use_plan()."""
+        for task in self._channels if tasks is None else tasks:
+            if task in self._channels:
+                self._channels[task].held = True
+        if self._held_since is None:
+            self._held_since = self._clock()
+
+    def cut(self, tasks: Iterable[int], epoch: int) -> None:
+        """Tell these tasks that all they are to get under the plan in force is on its way; hold the rest."""
+        self._marked = epoch
+        cut = [task for task in tasks if task in self._channels and not self._channels[task].held]
+        self.hold(cut)
+        for task in cut:
+            self._mark(self._channels[task])
+
+    def release(self) -> None:
+        """Let go of what was held."""
+        for channel in self._channels.values():
+            channel.held = False
+        self._marked = 0
+        if self._held_since is not None:
+            self.held_seconds = self._clock() - self._held_since
+            self._held_since = None
+
+    def use_plan(self, plan: PhysicalPlan) -> None:
+        """Send by another plan from now on. What waits for tasks that it lacks is to be moved next."""
+        self._plan = plan
+        self.hold_ups.use_plan(plan)
+        kept = {task.id for task in plan.tasks}
+        self._disconnect([task for task in self._channels if task not in kept])
+        for task, channel in self._channels.items():
+            channel.spending.max_bytes = self._share(task, plan)
+        self.release()
+
+    def forget(self) -> None:
+        """The next plan will not be: let go, and of the tasks that only it had."""
+        kept = {task.id for task in self._plan.tasks}
+        self._disconnect([task for task in self._channels if task not in kept])
+        self.release()
+
+    def _disconnect(self, tasks: list[int]) -> None:
+        for task in tasks:
+            self._exposure.add(-self._channels.pop(task).spending.exposed)
+            self._gone.add(task)
+
+    def knows(self, task: int) -> bool:
+        return task in self._channels
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left here, and all that was sent is done with."""
+        return not self._open and all(channel.spending.idle for channel in self._channels.values())
+
+    def unsent(self) -> list[Lane]:
+        """The lanes with rows in them, oldest first."""
+        return list(self._open)
+
+    def retire(self, lanes: Iterable[Lane], moved_to: Callable[[Lane], None]) -> None:
+        """Nothing leaves from these lanes any more; what is still put into them is given to `moved_to`."""
+        for lane in lanes:
+            self.discard(lane)
+            lane.limit, lane.moved_to = 1, moved_to
+            self._exposure.add(-2 * self._settings.batch_tuples)
+
+    def discard(self, lane: Lane) -> None:
+        """What is in a lane does not leave from it."""
+        lane.rows, lane.edges = [], []
+        for place in (self._open, self.overfull, lane.channel.open):
+            place.pop(lane, None)
+
+    def queue(self, stream: int, task: int, row: Row, edges: Iterable[Edges]) -> None:
+        """A row that was emitted before: it leaves before all that is emitted from now on.
+
+        In lanes that nobody else puts anything into, one after the other, so that the order of rows towards
+        a task stays as it was over all streams.
+        """
+        channel = self._channels[task]
+        lane = next(reversed(channel.open), None)
+        if lane is None or lane.stream != stream:
+            lane = Lane(channel, stream, self._settings.batch_tuples)
+            lane.opened_at = self._clock()
+            self._open[lane] = channel.open[lane] = None
+        lane.rows.append(row)
+        lane.edges.extend(edges)
+        if self._pauses and len(lane.rows) >= lane.limit:
+            self.overfull[lane] = None
+
+    def _mark(self, channel: Channel) -> None:
+        prefix = self._prefix(MARKER, channel, 0, 0)._replace(epoch=self._marked)
+        self._link.send(*seal(prefix, b""))
 
     def _ask(self, channel: Channel, now: float) -> None:
         channel.heard_at = now
         self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), b""))
 
     def _check_free(self, channel: Channel) -> None:
-        if channel.task in self.hold_ups and not channel.open and channel.spending.room() > 0:
+        if channel.task in self.hold_ups and not channel.open and channel.room() > 0:
             self.hold_ups.end(channel.task)
 
     def _wait_for(self, lane: Lane) -> None:
@@ -222,7 +354,7 @@ class Outbox:
         self.held_up_by = lane.channel.task
         try:
             # flush_due() may have used the new credit for this very lane, which then is not full any more.
-            while lane.channel.spending.room() <= 0 and len(lane.rows) >= lane.limit:
+            while lane.channel.room() <= 0 and len(lane.rows) >= lane.limit:
                 if self._link.stopping:
                     raise Stopping
                 self.meanwhile()
@@ -256,9 +388,10 @@ class Outbox:
 
     def _send_some(self, lane: Lane) -> bool:
         channel = lane.channel
-        room = channel.spending.room()
+        room = channel.room()
         if room <= 0:
-            self.hold_ups.begin(channel.task)
+            if not channel.held:
+                self.hold_ups.begin(channel.task)
             return False
         try:
             self._send_rows(lane, lane.rows[:room])

@@ -45,10 +45,10 @@ class Spending:
     __slots__ = (
         "_frames",
         "_incarnation",
-        "_max_bytes",
         "bytes_in_flight",
         "consumed",
         "limit",
+        "max_bytes",
         "maybe_lost",
         "receiver",
         "sent",
@@ -56,7 +56,8 @@ class Spending:
 
     def __init__(self, incarnation: int, max_bytes: int) -> None:
         self._incarnation = incarnation
-        self._max_bytes = max_bytes
+        #: that may be on their way
+        self.max_bytes = max_bytes
         #: (position behind the frame, its size) of all that is on its way
         self._frames: deque[tuple[int, int]] = deque()
         self.bytes_in_flight = 0
@@ -72,7 +73,7 @@ class Spending:
 
     def room(self) -> int:
         """Tuples that may be sent now. One frame may pass the byte limit: a large tuple must get through."""
-        if self.bytes_in_flight >= self._max_bytes:
+        if self.bytes_in_flight >= self.max_bytes:
             return 0
         return self.limit - self.sent
 

@@ -17,6 +17,15 @@ Edges = int | tuple[int, int] | dict[int, int] | None
 EdgesOf = Callable[[int], Sequence[Edges]]
 
 
+def pairs(edges: Edges) -> list[tuple[int, int]]:
+    """Roots and edges, one of each for every tree."""
+    if edges is None:
+        return []
+    if isinstance(edges, dict):
+        return list(edges.items())
+    return [edges] if isinstance(edges, tuple) else [(edges, edges)]
+
+
 class HasId(Protocol):
     """A received tuple."""
 

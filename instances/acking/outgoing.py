@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from heronpy.instances.acking.anchored import Anchored, HasId, TrackedId
+from heronpy.instances.acking.anchored import Anchored, Edges, HasId, TrackedId, pairs
 from heronpy.instances.acking.roots import task_of
 from heronpy.instances.acking.wire import Acks
 from heronpy.instances.counters import Counters
@@ -21,7 +21,8 @@ class OutgoingAcks:
     ) -> None:
         self._task = task
         self._incarnation = incarnation
-        self._epoch = epoch
+        #: of the plan that the task works by
+        self.epoch = epoch
         self._run = run
         self._link = link
         self._settings = settings
@@ -39,6 +40,12 @@ class OutgoingAcks:
     def fail(self, tup_id: object) -> None:
         if isinstance(tup_id, TrackedId):
             self._failed += tup_id.settle()
+
+    def settle(self, edges: Edges) -> None:
+        """A copy that was to go somewhere is not needed any more: to its trees it is as if it was acked."""
+        for root, edge in pairs(edges):
+            self._roots.append(root)
+            self._values.append(edge)
 
     def short_ack(self, counters: Counters) -> Callable[[HasId], None]:
         """ack() of a whole tuple as a function of its own, since every tuple pays for every look-up."""
@@ -85,7 +92,7 @@ class OutgoingAcks:
             told.clear()
 
     def _send(self, spout: int, acks: Acks) -> None:
-        prefix = Prefix(ACK, spout, self._task, 0, 0, self._epoch, self._incarnation, self._run, 0)
+        prefix = Prefix(ACK, spout, self._task, 0, 0, self.epoch, self._incarnation, self._run, 0)
         for piece in acks.pieces():
             self._link.send(*seal(prefix, piece.encode()))
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import Edges, pairs
 from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.acking.roots import Over, Roots
 from heronpy.instances.acking.short_emit import SpoutEmit, short_emit
@@ -79,6 +79,11 @@ class Tracker:
         self.acked.append(self._roots.ack_whole(acks.whole, now))
         self.acked.append(self._roots.ack(acks.roots, acks.values, now))
         self.failed.append(self._roots.fail(acks.failed, now))
+
+    def settle(self, edges: Edges) -> None:
+        """A copy that was to go somewhere is not needed any more: as if it was acked."""
+        for root, edge in pairs(edges):
+            self.acked.append(self._roots.ack([root], [edge], self._clock()))
 
     def expire(self) -> None:
         """Fail what has waited for longer than the message timeout."""
