@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from typing_extensions import override
+
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ObjectMissing, StoreError
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore, checked_object
@@ -42,6 +44,7 @@ class LocalFsStore(CheckpointStore):
     unfinished, so that the next store that is opened can tell what a dead one left, and removes it.
     """
 
+    @override
     def initialize(self, config: Config) -> None:
         chosen = config.text("checkpoint.path")
         if "://" in chosen:
@@ -52,6 +55,7 @@ class LocalFsStore(CheckpointStore):
         with self._disk_errors():
             self._clear_unfinished()
 
+    @override
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         path = self._root / checked_object(name)
         with self._disk_errors():
@@ -70,6 +74,7 @@ class LocalFsStore(CheckpointStore):
                 unfinished.unlink(missing_ok=True)
                 raise
 
+    @override
     def read(self, name: str) -> bytes:
         path = self._root / checked_object(name)
         with self._disk_errors():
@@ -79,6 +84,7 @@ class LocalFsStore(CheckpointStore):
                 msg = f"no object {name} in the checkpoint store {self._root}"
                 raise ObjectMissing(msg, hint="heronpy checkpoints") from None
 
+    @override
     def names(self, prefix: str) -> list[str]:
         folder = prefix.rpartition("/")[0]
         try:
@@ -93,6 +99,7 @@ class LocalFsStore(CheckpointStore):
                 found += [os.path.relpath(os.path.join(where, name), self._root) for name in files]
         return sorted(name for name in found if name.startswith(prefix))
 
+    @override
     def delete(self, name: str) -> None:
         path = self._root / checked_object(name)
         with self._disk_errors():
