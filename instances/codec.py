@@ -13,10 +13,10 @@ from heronpy.kernel.errors import ProtocolError, TopologyError
 Row = tuple[Any, ...]
 
 #: what MessagePack gives back exactly as it got it
-_SCALARS = frozenset({type(None), bool, int, float, str, bytes})
+SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 _PICKLED = 1
 #: what bytes that are no batch raise: not MessagePack, not UTF-8, too deep
-_NO_BATCH = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+NO_BATCH = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Codec(Protocol):
@@ -39,14 +39,14 @@ class Codec(Protocol):
 class PlainCodec:
     """MessagePack for plain values; anything it would change or does not know travels pickled."""
 
-    settled: Set[type] = _SCALARS
+    settled: Set[type] = SCALARS
 
     def __init__(self) -> None:
         self._encode = msgspec.msgpack.Encoder().encode
-        self._decode = msgspec.msgpack.Decoder(list[list[Any]], ext_hook=_open).decode
+        self._decode = msgspec.msgpack.Decoder(list[list[Any]], ext_hook=opened).decode
 
     def freeze(self, row: Row) -> Row:
-        return tuple([value if type(value) in _SCALARS else self._frozen(value) for value in row])
+        return tuple([value if type(value) in SCALARS else self._frozen(value) for value in row])
 
     def encode(self, rows: Sequence[Row]) -> bytes:
         try:
@@ -54,21 +54,22 @@ class PlainCodec:
         except (OverflowError, UnicodeEncodeError):
             # an integer beyond 64 bits, or half a surrogate pair
             return self._encode(
-                [[_portable(value) if type(value) in _SCALARS else value for value in row] for row in rows]
+                [[portable(value) if type(value) in SCALARS else value for value in row] for row in rows]
             )
 
     def decode(self, payload: bytes) -> list[list[Any]]:
         try:
             return self._decode(payload)
-        except _NO_BATCH as error:
+        except NO_BATCH as error:
             raise _no_batch(payload, error) from error
 
     def _frozen(self, value: object) -> object:
-        portable = _portable(value)
-        return portable if type(portable) is msgspec.msgpack.Ext else msgspec.Raw(self._encode(portable))
+        form = portable(value)
+        return form if type(form) is msgspec.msgpack.Ext else msgspec.Raw(self._encode(form))
 
 
-def _portable(value: object) -> object:
+def portable(value: object) -> object:
+    """The value itself if MessagePack gives it back exactly, else a pickle; TopologyError if neither is."""
     try:
         plain = _survives(value)
     except RecursionError:  # a list that holds itself, which pickle can do
@@ -90,7 +91,7 @@ def _survives(value: object) -> bool:
             type(key) is str and _encodable(key) and _survives(item)
             for key, item in value.items()  # type: ignore[attr-defined]
         )
-    return kind in _SCALARS
+    return kind in SCALARS
 
 
 def _encodable(text: str) -> bool:
@@ -115,7 +116,8 @@ def _pickled(value: object) -> bytes:
             raise TopologyError(msg) from error
 
 
-def _open(code: int, data: memoryview) -> object:
+def opened(code: int, data: memoryview) -> object:
+    """What `portable` has pickled, for decoders."""
     if code != _PICKLED:
         msg = f"unknown extension type {code} in a batch"
         raise ProtocolError(msg)
@@ -156,6 +158,6 @@ class SerializerCodec:
         deserialize = self._serializer.deserialize
         try:
             rows = msgspec.msgpack.decode(payload, type=list[list[bytes]])
-        except _NO_BATCH as error:
+        except NO_BATCH as error:
             raise _no_batch(payload, error) from error
         return [[deserialize(value) for value in row] for row in rows]

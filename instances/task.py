@@ -39,7 +39,7 @@ from heronpy.instances.outbox import Outbox, Stopping
 from heronpy.instances.schedule import Schedule
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
-from heronpy.instances.state import state_of
+from heronpy.instances.state import TaskState
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.loading import load_auto_hooks
 from heronpy.logical import drops_when_full, tree_limits
@@ -72,7 +72,8 @@ class TaskParts(NamedTuple):
     tracker: Tracker | None
     #: of a bolt whose topology tracks trees
     acks: OutgoingAcks | None
-    #: the state of the task, made at the first call
+    state: TaskState
+    #: its mapping, made at the first call
     open_state: Callable[[], HashMapState]
 
 
@@ -181,18 +182,20 @@ def build_task(
     counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
+    state = TaskState(plan, task_id, cls)
     parts = TaskParts(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,
         Schedule(clock), logger, clock,
         _tracker(plan, task_id, incarnation, collector, config, clock),
         OutgoingAcks(task_id, incarnation, plan.epoch, link, settings, run) if tracks(plan) else None,
-        functools.cache(functools.partial(_state, plan, task_id, cls, logger)),
+        state, functools.cache(functools.partial(_open_state, state, logger)),
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     exchange = Exchange(task_id, inflow, outbox, counters, run)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
     made, loop = _component(cls, component, parts)
+    state.attach(made)
     return Task(made, loop, parts, exchange.on_frame)
 
 
@@ -208,10 +211,10 @@ def _component(
     return bolt, BoltTask(bolt, receiver, parts)
 
 
-def _state(plan: PhysicalPlan, task_id: int, cls: type, logger: logging.Logger) -> HashMapState:
-    state = state_of(plan, task_id, cls)
+def _open_state(state: TaskState, logger: logging.Logger) -> HashMapState:
+    mapping = state.open()
     logger.info("state is in memory only: when this process dies, its successor begins with an empty one")
-    return state
+    return mapping
 
 
 def tracks(plan: PhysicalPlan) -> bool:

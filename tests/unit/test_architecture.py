@@ -50,7 +50,7 @@ DECISIONS = [
     *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "wire.py")),
     ROOT / "instances/pace.py",
     ROOT / "instances/schedule.py",
-    ROOT / "instances/state.py",
+    *(path for path in sorted((ROOT / "instances/state").glob("*.py")) if path.stem != "writer"),
 ]
 IO = {
     "asyncio",

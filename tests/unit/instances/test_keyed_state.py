@@ -16,7 +16,8 @@ from support.plans import edge, plan_of
 from heronpy import Bolt, KeyNotOwned, UserError
 from heronpy.errors import DefinitionError
 from heronpy.instances.groupings.fields import Fields
-from heronpy.instances.state import KeyedState, state_of
+from heronpy.instances.state import TaskState
+from heronpy.instances.state.keyed import KeyedState
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.state import HashMapState, State, StatefulComponent
 
@@ -48,6 +49,10 @@ TOUCHES: dict[str, Any] = {
 
 def plan_by(*fields: str, par: int = 3) -> PhysicalPlan:
     return plan_of(edge("fields", *fields), par=par)
+
+
+def state_of(plan: PhysicalPlan, task_id: int, cls: type) -> HashMapState:
+    return TaskState(plan, task_id, cls).open()
 
 
 def task_for(plan: PhysicalPlan, row: tuple[Any, ...], *fields: str) -> int:
