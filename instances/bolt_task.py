@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.acking.anchored import TrackedId, joining, only_anchor
 from heronpy.instances.acking.wire import decode_anchored
+from heronpy.instances.alignment import Cut
+from heronpy.instances.checkpointing import Saving
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
@@ -98,6 +100,8 @@ class BoltTask:
         self._pace = Pace()
         self._process = bolt.process
         self._process_batch = getattr(bolt, "process_batch", None)
+        #: what is saved of the task, if anything is
+        self.saving: Saving | None = None
         #: stream number → (component, stream, class of its tuples)
         self._kinds = [
             (component, stream, tuple_class(_fields(parts, component, stream)))
@@ -125,18 +129,26 @@ class BoltTask:
 
     def turn(self) -> None:
         parts = self._parts
+        unsaved = self.saving is not None and self.saving.work()
         if parts.inflow.inbox:
             parts.link.pump(0)
-            self._execute(parts.inflow.inbox.popleft())
+            self._take(parts.inflow.inbox.popleft())
             parts.outbox.flush_due()
         else:
             parts.outbox.flush()
             parts.outbox.probe()
             parts.inflow.grant_all()
-            parts.link.pump(parts.schedule.patience(_HELD_UP if parts.outbox.waiting else _IDLE))
+            longest = _HELD_UP if parts.outbox.waiting else _IDLE
+            parts.link.pump(0 if unsaved else parts.schedule.patience(longest))
         parts.schedule.run_due()
         if parts.acks is not None and (parts.link.stopping or not parts.inflow.inbox):
             parts.acks.flush()
+
+    def _take(self, entry: Delivery | Cut) -> None:
+        if not isinstance(entry, Cut):
+            self._execute(entry)
+        elif self.saving is not None:
+            self.saving.begin(entry.checkpoint)
 
     def _execute(self, delivery: Delivery) -> None:
         prefix = delivery.prefix

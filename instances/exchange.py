@@ -12,14 +12,25 @@ from heronpy.instances.outbox import Outbox
 from heronpy.kernel.addresses import task_name
 from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, MARKER, PROBE, Prefix, claimed_sender, unseal
+from heronpy.kernel.frame import (
+    ACK,
+    ANCHORED,
+    BARRIER,
+    CREDIT,
+    DATA,
+    MARKER,
+    PROBE,
+    Prefix,
+    claimed_sender,
+    unseal,
+)
 from heronpy.kernel.sparing import Sparing
 
 log = logging.getLogger(__name__)
 
 
 class Exchange:
-    """Dispatches frames to the inflow (data, probes) and the outbox (credit)."""
+    """Dispatches frames to the inflow (data, probes, barriers) and the outbox (credit)."""
 
     def __init__(self, task: int, inflow: Inflow, outbox: Outbox, counters: Counters, run: int = 0) -> None:
         self._task = task
@@ -67,6 +78,8 @@ class Exchange:
                 raise ProtocolError(msg)
         elif prefix.kind == PROBE:
             self._inflow.on_probe(prefix)
+        elif prefix.kind == BARRIER:
+            self._inflow.on_barrier(prefix, payload)
         elif prefix.kind == MARKER:
             self._inflow.on_marker(prefix)
         else:

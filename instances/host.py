@@ -10,20 +10,29 @@ import time
 from typing import TYPE_CHECKING
 
 from heronpy.instances.attention import Abandoned, Attention
+from heronpy.instances.checkpointing import Keeping
 from heronpy.instances.control import Control
 from heronpy.instances.counters import Counters
 from heronpy.instances.forks import guard_forks
-from heronpy.instances.runs import LeaveForNextRun, run_of
+from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of, run_of
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.socket_link import SocketLink
+from heronpy.instances.state import Saved, load_checkpoint
+from heronpy.instances.state.saver import Kind
 from heronpy.instances.task import Task, build_task
+from heronpy.kernel.checkpoints.names import own_prefix
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.config import Config
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
+from heronpy.kernel.plugin.opening import open_checkpoint_store
+from heronpy.kernel.protocol import Stored
 from heronpy.kernel.steps import step
 from heronpy.kernel.transport import Reactor
 from heronpy.loading import resolve_class
 
 if TYPE_CHECKING:
-    from heronpy.container.launch import Child
+    from heronpy.container.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
 
@@ -37,58 +46,67 @@ class Host:
     """Builds the task of this process, runs it, and builds it anew when it is abandoned."""
 
     def __init__(
-        self, child: Child, settings: FlowSettings, link: SocketLink, reactor: Reactor, control: Control
+        self, launch: TopologyLaunch, child: Child, link: SocketLink, reactor: Reactor, control: Control
     ) -> None:
         self._child = child
-        self._settings = settings
+        self._config = Config.from_plain(launch.config)
+        self._prefix = own_prefix(launch.topology, launch.execution)
+        self._settings = FlowSettings.from_config(self._config)
         self._link = link
         self._reactor = reactor
         self._control = control
         self._counters = Counters()
-        self._counters.on_loss = control.tell
+        self._counters.on_loss = self._on_loss
         control.samples = self._counters.samples
         control.losses = self._counters
         control.returned_at = lambda: self._counters.returned_at
         self._task: Task | None = None
+        #: what had been lost, certainly or perhaps, when the run began
+        self._lost_before = 0
         guard_forks(in_child=self._disown)
 
     def run(self) -> None:
         """Until the process is told to end, or the user's code fails."""
-        while (run := self._wait_for_run()) is not None:
+        while (checkpoints := self._wait_for_run()) is not None:
             try:
-                self._live(run)
+                self._live(checkpoints)
             except Abandoned:
                 self._abandon()
             else:
                 return
 
-    def _wait_for_run(self) -> int | None:
-        """The run to take part in; None when the process is told to end first."""
+    def _wait_for_run(self) -> Checkpoints | None:
+        """What says that we are to take part, and from where; None when we are told to end first."""
         child, control = self._child, self._control
         while not self._reactor.stopping:
             plan, checkpoints = control.plan, control.checkpoints
             assert plan is not None
             assert checkpoints is not None
-            run = run_of(plan, checkpoints, child.task, child.incarnation)
-            if run is not None:
-                return run
+            if run_of(plan, checkpoints, child.task, child.incarnation) is not None:
+                return checkpoints
             self._link.pump(_PATIENCE)
         return None
 
-    def _live(self, run: int) -> None:
-        control = self._control
+    def _live(self, checkpoints: Checkpoints) -> None:
+        control, child = self._control, self._child
         plan = control.plan
         assert plan is not None
-        task = self._task = self._build(plan, run)
+        run = checkpoints.run if has_runs(plan) else 0
+        task = self._task = self._build(plan, checkpoints, run)
+        assert task.saving is not None
         attention = Attention(control)
-        attention.listeners.append(LeaveForNextRun(run, self._child.task, self._child.incarnation))
+        attention.listeners += [LeaveForNextRun(run, child.task, child.incarnation), task.saving]
         task.parts.outbox.meanwhile = attention.peek
-        control.progress.run = run
-        self._loop(task, attention)
+        self._loop(task, attention, run)
 
-    def _build(self, plan: PhysicalPlan, run: int) -> Task:
+    def _build(self, plan: PhysicalPlan, checkpoints: Checkpoints, run: int) -> Task:
         child, control = self._child, self._control
         self._counters.begin()
+        self._lost_before = self._lost
+        saved = self._load(plan, checkpoints)
+        # Where tasks go on alone, what waited when a task was last saved has left since.
+        rows = has_runs(plan) or not checkpoints.complete
+        keeping = Keeping(self._open_store, self._prefix, self._on_stored, saved, rows)
         task = build_task(
             plan,
             child.task,
@@ -98,13 +116,46 @@ class Host:
             functools.partial(resolve_class, plan.logical.source),
             run=run,
             counters=self._counters,
+            keeping=keeping,
         )
         self._link.handler = task.on_frame
         control.held_up_by = task.held_up_by
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         return task
 
-    def _loop(self, task: Task, attention: Attention) -> None:
+    def _load(self, plan: PhysicalPlan, checkpoints: Checkpoints) -> Saved | None:
+        """What the task begins with. If it cannot be had, this fails: only the master may take another."""
+        origin = origin_of(plan, checkpoints)
+        if origin is None:
+            return None
+        store = self._open_store()
+        try:
+            saved = load_checkpoint(store, origin, plan, self._child.task)
+        finally:
+            store.close()
+        log.info("begins with checkpoint %d: %s", origin.id, origin.manifest)
+        step("restore.loaded")
+        return saved
+
+    def _open_store(self) -> CheckpointStore:
+        return open_checkpoint_store(self._config)
+
+    def _on_stored(self, stored: Stored, kind: Kind) -> None:
+        setattr(self._control.progress, kind, stored)
+        self._control.tell()
+
+    @property
+    def _lost(self) -> int:
+        return self._counters.missing + self._counters.maybe_lost
+
+    def _on_loss(self) -> None:
+        """Told at once, for who tells later may be dead. In a run it means that there must be another."""
+        run = self._control.progress.run
+        if run and self._lost > self._lost_before:
+            self._control.progress.broken_run = run
+        self._control.tell()
+
+    def _loop(self, task: Task, attention: Attention, run: int) -> None:
         """Initialize, then one turn after another until told to end."""
         parts, control = task.parts, self._control
         component = parts.plan.logical.component(parts.context.get_component_id())
@@ -113,6 +164,7 @@ class Host:
         task.initialize()
         _calm_collector()
         self._leave()
+        self._enter_run(run)
         log.info("pid %d runs %s", os.getpid(), parts.logger.name)
         active = None
         while not self._reactor.stopping:
@@ -125,6 +177,13 @@ class Host:
             task.turn()
         self._leave()
         task.close()
+
+    def _enter_run(self, run: int) -> None:
+        """From now on no barrier is missed; so only now it is said that the task takes part."""
+        if run:
+            step("restore.initialized")
+        self._control.progress.run = run
+        self._on_loss()
 
     def _abandon(self) -> None:
         """Nothing of the old task is sent any more, and whatever its close() does is its own affair."""

@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from typing import NamedTuple
 
+from heronpy.instances.alignment import Alignment, Cut
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
@@ -71,7 +72,8 @@ class Inflow:
         self._done = 0
         self._measured_at = 0.0
         self._complaints = Sparing(log)
-        self.inbox: deque[Delivery] = deque()
+        self.inbox: deque[Delivery | Cut] = deque()
+        self.alignment: Alignment[Delivery] = Alignment(self.inbox, self._sources)
 
     def _connect(self, plan: PhysicalPlan) -> list[int]:
         """Expect something of every task upstream in this plan; those that are new."""
@@ -88,6 +90,8 @@ class Inflow:
 
     def await_markers(self, epoch: int) -> None:
         """Put a marker into the inbox once nothing more comes by the plan in force."""
+        # Never two acts at once: who hears of this one first has not heard yet that the other is over.
+        self.alignment.stop()
         self._awaited = epoch
         self._check_markers()
 
@@ -105,6 +109,7 @@ class Inflow:
         self._sources = frozenset(source.id for source in plan.upstream_of(self._component))
         for source in self._channels.keys() - self._sources:
             self._disconnect(source)
+        self.alignment.use_channels(self._sources)
         self._share = self._settings.credit_bytes // max(len(self._channels), 1)
 
     def _disconnect(self, source: int) -> None:
@@ -138,6 +143,7 @@ class Inflow:
         """Queue a frame; ProtocolError for one that was replayed, or is of nobody who feeds us."""
         channel = self._channel(prefix)
         maybe_lost = channel.maybe_lost
+        self._look_at_emitter(prefix, channel)
         arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.tuples)
         self._counters.lost(arrival.missing, channel.maybe_lost - maybe_lost)
         if not arrival.accepted:
@@ -145,14 +151,19 @@ class Inflow:
             raise ProtocolError(msg)
         self._counters.queued += prefix.tuples
         self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
-        self.inbox.append(Delivery(prefix, payload))
+        if prefix.source in self.alignment.ahead:
+            self.alignment.set_aside(Delivery(prefix, payload))
+        else:
+            self.inbox.append(Delivery(prefix, payload))
 
     def on_probe(self, prefix: Prefix) -> None:
-        channel = self._channel(prefix)
-        maybe_lost = channel.maybe_lost
-        missing = channel.on_probe(prefix.incarnation, prefix.position)
-        self._counters.lost(missing, channel.maybe_lost - maybe_lost)
-        self._grant(prefix.source, channel, idle=True)
+        self._grant(prefix.source, self._hear_position(prefix), idle=True)
+
+    def on_barrier(self, prefix: Prefix, payload: bytes) -> None:
+        """What was sent before it has come or never will; the next data of this emitter is behind it."""
+        cut = Cut.decode(payload)
+        self._hear_position(prefix)
+        self.alignment.on_barrier(prefix.source, cut.checkpoint)
 
     def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
         """A frame in the inbox whose payload is not what it says: nobody gets it, and it holds no credit."""
@@ -189,6 +200,19 @@ class Inflow:
         """Nothing is left to do: let every emitter know."""
         for source in tuple(self._untold):
             self._grant(source, self._channels[source], idle=True)
+
+    def _hear_position(self, prefix: Prefix) -> Receiving:
+        """An emitter says how far it is: what has not come by now is missing."""
+        channel = self._channel(prefix)
+        maybe_lost = channel.maybe_lost
+        self._look_at_emitter(prefix, channel)
+        missing = channel.on_probe(prefix.incarnation, prefix.position)
+        self._counters.lost(missing, channel.maybe_lost - maybe_lost)
+        return channel
+
+    def _look_at_emitter(self, prefix: Prefix, channel: Receiving) -> None:
+        if prefix.incarnation > channel.source > 0:
+            self.alignment.on_restart(prefix.source)
 
     def _channel(self, prefix: Prefix) -> Receiving:
         channel = self._channels.get(prefix.source)

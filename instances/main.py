@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heronpy.instances.control import Control
 from heronpy.instances.host import Host
 from heronpy.instances.outbox import Stopping
-from heronpy.instances.settings import FlowSettings
 from heronpy.instances.socket_link import SocketLink
 from heronpy.kernel.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.config import Config
@@ -47,7 +45,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
             plan = control.wait_for_plan(lambda: reactor.stopping)
             if plan is None:
                 return 0
-            return _run_task(plan, child, config, sockets, transport, reactor, control)
+            return _run_task(plan, launch, child, transport, reactor, control)
         finally:
             control.stop()
             reactor.close()
@@ -55,19 +53,16 @@ def run(launch: TopologyLaunch, child: Child) -> int:
 
 def _run_task(
     plan: PhysicalPlan,
+    launch: TopologyLaunch,
     child: Child,
-    config: Config,
-    sockets: Path,
     transport: Transport,
     reactor: Reactor,
     control: Control,
 ) -> int:
     try:
-        dealer = transport.dealer_ipc(
-            socket_path(sockets, DATA_SOCKET), task_identity(child.task, child.incarnation)
-        )
-        link = SocketLink(reactor, dealer)
-        Host(child, FlowSettings.from_config(config), link, reactor, control).run()
+        path = socket_path(launch.container_sockets(child.container), DATA_SOCKET)
+        dealer = transport.dealer_ipc(path, task_identity(child.task, child.incarnation))
+        Host(launch, child, SocketLink(reactor, dealer), reactor, control).run()
     except Stopping:
         return 0
     except BaseException as error:  # sys.exit() in user code is a failure as well

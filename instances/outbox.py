@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.wire import encode_anchored
+from heronpy.instances.alignment import Cut
 from heronpy.instances.attention import Meanwhile, nothing_new
 from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
@@ -16,7 +17,7 @@ from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.credit import HELLO, Grant, Spending
 from heronpy.kernel.errors import TupleTooLarge
-from heronpy.kernel.frame import ANCHORED, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
+from heronpy.kernel.frame import ANCHORED, BARRIER, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
 
 #: how long one wait for credit lasts before we look whether we should stop
@@ -336,6 +337,12 @@ class Outbox:
         lane.edges.extend(edges)
         if self._pauses and len(lane.rows) >= lane.limit:
             self.overfull[lane] = None
+
+    def send_barriers(self, checkpoint: int) -> None:
+        """Tell every receiver that what was sent so far belongs to a checkpoint. Needs no credit."""
+        payload = Cut(checkpoint).encode()
+        for channel in self._channels.values():
+            self._link.send(*seal(self._prefix(BARRIER, channel, 0, 0), payload))
 
     def _mark(self, channel: Channel) -> None:
         prefix = self._prefix(MARKER, channel, 0, 0)._replace(epoch=self._marked)

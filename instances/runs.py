@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from heronpy.instances.attention import Abandoned, News
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.plans import PhysicalPlan
 
 
@@ -17,6 +18,13 @@ def run_of(plan: PhysicalPlan, checkpoints: Checkpoints, task: int, incarnation:
     if not has_runs(plan):
         return 0
     return checkpoints.run if checkpoints.members.get(task) == incarnation else None
+
+
+def origin_of(plan: PhysicalPlan, checkpoints: Checkpoints) -> CheckpointRef | None:
+    """The checkpoint that a task begins with: everybody's, or where tasks go on alone, the newest."""
+    if not has_runs(plan) and checkpoints.complete:
+        return checkpoints.complete[-1]
+    return checkpoints.base
 
 
 class LeaveForNextRun:

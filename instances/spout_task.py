@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from heronpy.instances.acking.completion import Awaiting
 from heronpy.instances.acking.roots import Over
 from heronpy.instances.acking.short_emit import SpoutEmit
+from heronpy.instances.checkpointing import Saving
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
 from heronpy.spout import Spout
@@ -32,8 +35,12 @@ class SpoutDelegate:
         self.open_state = parts.open_state
         #: tuples that are done with and whose ack() is still to be called
         self.acked: deque[Over] = parts.tracker.acked if parts.tracker else deque()
+        self._clock = parts.clock
+        self._awaiting = parts.awaiting
         #: emit() of a spout whose trees are tracked, or of one whose are not
         self.shortest_emit: SpoutEmit = parts.tracker.emit if parts.tracker else self._emit_untracked
+        if self._awaiting is not None:
+            self.shortest_emit = functools.partial(self._emit_awaited, self._awaiting)
 
     def emit(
         self,
@@ -62,6 +69,23 @@ class SpoutDelegate:
             self.acked.append(Over([tup_id], [0.0], 0.0))
         return tasks
 
+    def _emit_awaited(
+        self,
+        awaiting: Awaiting,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str = "default",
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        plain = direct_task is None and not need_task_ids
+        tasks = None
+        if not plain or self._short_emit(tup, stream) < 0:
+            tasks = self._emit(tup, stream, direct_task, need_task_ids)
+        if tup_id is not None:
+            awaiting.note(tup_id, self._clock())
+        return tasks
+
     def log(self, message: object, level: str | None = None) -> None:
         self.logger.log(log_level(level), "%s", message)
 
@@ -80,6 +104,8 @@ class SpoutTask:
         self._parts = parts
         self._pace = Pace(parts.settings.spout_calls)
         self._idle = parts.settings.idle_min
+        #: what is saved of the task, if anything is
+        self.saving: Saving | None = None
         #: None until the first word, which is where it begins and no change
         self._active: bool | None = None
 
@@ -99,13 +125,15 @@ class SpoutTask:
 
     def turn(self) -> None:
         parts = self._parts
+        unsaved = self.saving is not None and self.saving.work()
         if self._active is False or (self._tracker is not None and self._tracker.full):
             self.tell()
             parts.outbox.flush()
             parts.outbox.probe()
-            parts.link.pump(parts.schedule.patience(_HELD_UP if parts.outbox.waiting else _PAUSED))
+            longest = _HELD_UP if parts.outbox.waiting else _PAUSED
+            parts.link.pump(0 if unsaved else parts.schedule.patience(longest))
         elif parts.outbox.overfull:
-            self._wait_for_credit()
+            self._wait_for_credit(0 if unsaved else _HELD_UP)
         elif self._ask():
             self._idle = parts.settings.idle_min
             parts.outbox.flush_due()
@@ -113,7 +141,7 @@ class SpoutTask:
         else:
             parts.outbox.flush()
             parts.outbox.probe()
-            parts.link.pump(parts.schedule.patience(self._idle))
+            parts.link.pump(0 if unsaved else parts.schedule.patience(self._idle))
             self._idle = min(self._idle * 2, parts.settings.idle_max)
             self._pace.slow_down()
         parts.schedule.run_due()
@@ -121,12 +149,12 @@ class SpoutTask:
             self.tell()
             self._tracker.stamp()
 
-    def _wait_for_credit(self) -> None:
+    def _wait_for_credit(self, longest: float) -> None:
         """A turn without next_tuple: what it emitted last has not left yet."""
         parts, begun = self._parts, self._parts.clock()
         parts.outbox.relieve()  # the credit may have come at the end of the last turn
         if parts.outbox.overfull:
-            longest = parts.settings.linger if parts.outbox.lingering else _HELD_UP
+            longest = min(longest, parts.settings.linger) if parts.outbox.lingering else longest
             parts.link.pump(parts.schedule.patience(longest))
             parts.outbox.relieve()
         parts.outbox.flush_due()
@@ -156,6 +184,11 @@ class SpoutTask:
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
         return sum(counters.emitted.values()) > emitted_before
 
+    def over(self, over: Over) -> None:
+        """These tuples are done with."""
+        self._acked.append(over)
+        self.tell()
+
     def tell(self) -> None:
         """Call ack() and fail() for what is over.
 
@@ -165,6 +198,8 @@ class SpoutTask:
         counters, hooks, spout = self._parts.counters, self._hooks, self._spout
         if self._tracker is not None:
             counters.pending = self._tracker.pending
+        elif self._parts.awaiting is not None:
+            counters.pending = self._parts.awaiting.pending
         for _ in range(len(self._acked)):
             over = self._acked.popleft()
             counters.acked += len(over.ids)

@@ -22,11 +22,13 @@ from heronpy.constants import (
     TOPOLOGY_TICK_TUPLE_FREQ_SECS,
 )
 from heronpy.context import TopologyContext
+from heronpy.instances.acking.completion import Awaiting
 from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.acking.tracker import Tracker
 from heronpy.instances.attention import Abandoned
 from heronpy.instances.bolt_task import BoltDelegate, BoltTask
+from heronpy.instances.checkpointing import Keeping, Saving
 from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
 from heronpy.instances.collector import Collector
 from heronpy.instances.counters import Counters
@@ -36,15 +38,19 @@ from heronpy.instances.inflow import Inflow
 from heronpy.instances.link import FrameHandler, Link
 from heronpy.instances.metrics import sample_metrics
 from heronpy.instances.outbox import Outbox, Stopping
+from heronpy.instances.runs import has_runs
 from heronpy.instances.schedule import Schedule
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
-from heronpy.instances.state import TaskState
+from heronpy.instances.state import Saver, TaskState
+from heronpy.instances.transactions import Transactions
+from heronpy.instances.unsent import put_back
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.loading import load_auto_hooks
 from heronpy.logical import drops_when_full, tree_limits
 from heronpy.spout import BaseSpout, Spout
 from heronpy.state import HashMapState, give_state
+from heronpy.transactions import TransactionalSink
 
 #: how often the counters of heronpy.global_metrics are read, in seconds
 GLOBAL_METRICS_BUCKET = 1.0
@@ -72,6 +78,8 @@ class TaskParts(NamedTuple):
     tracker: Tracker | None
     #: of a bolt whose topology tracks trees
     acks: OutgoingAcks | None
+    #: of a spout whose tuples are done with when a checkpoint is complete
+    awaiting: Awaiting | None
     state: TaskState
     #: its mapping, made at the first call
     open_state: Callable[[], HashMapState]
@@ -84,6 +92,11 @@ class Task(NamedTuple):
     loop: SpoutTask | BoltTask
     parts: TaskParts
     on_frame: FrameHandler
+    #: of a transactional sink
+    transactions: Transactions | None = None
+    #: of a task that is saved
+    saver: Saver | None = None
+    saving: Saving | None = None
 
     def initialize(self) -> None:
         """Call the user's initialize(), which may emit; then tell the emitters that we are here."""
@@ -92,6 +105,8 @@ class Task(NamedTuple):
         _shorten_emit(self.component)
         give_state(self.component, self.parts.open_state)
         self.component.initialize(context.get_cluster_config(), context)
+        if self.transactions is not None:
+            self.transactions.recover()
         context.invoke_hook_prepare()
         if context.task_hooks:
             self.parts.collector.tell_of_emits(context.invoke_hook_emit)
@@ -120,6 +135,8 @@ class Task(NamedTuple):
 
     def abandon(self) -> None:
         """End without a word to others: everybody goes back, and what close() raises changes nothing."""
+        if self.saver is not None:
+            self.saver.abandon()
         try:
             self.parts.context.invoke_hook_cleanup()
             self.component.close()
@@ -135,6 +152,8 @@ class Task(NamedTuple):
             self.parts.context.invoke_hook_cleanup()
         finally:
             self.component.close()
+            if self.saver is not None:
+                self.saver.close()
 
 
 def _shorten_emit(component: Spout | Bolt) -> None:
@@ -164,11 +183,12 @@ def build_task(
     *,
     run: int = 0,
     counters: Counters | None = None,
+    keeping: Keeping | None = None,
 ) -> Task:
     """Make the component and its surroundings; nothing of the user's runs but constructors.
 
     `run` is on every frame, and frames of another are not heard. `counters` are those of the task that this
-    one takes the place of in the same process.
+    one takes the place of in the same process. Without `keeping` nothing of the task is saved.
     """
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
@@ -188,6 +208,7 @@ def build_task(
         Schedule(clock), logger, clock,
         _tracker(plan, task_id, incarnation, collector, config, clock),
         OutgoingAcks(task_id, incarnation, plan.epoch, link, settings, run) if tracks(plan) else None,
+        Awaiting() if keeping is not None and component.kind == "spout" and has_runs(plan) else None,
         state, functools.cache(functools.partial(_open_state, state, logger)),
     )  # fmt: skip
     load_auto_hooks(context, find_class)
@@ -196,7 +217,25 @@ def build_task(
         exchange.on_acks = parts.tracker.on_acks
     made, loop = _component(cls, component, parts)
     state.attach(made)
-    return Task(made, loop, parts, exchange.on_frame)
+    saved = keeping.saved if keeping is not None else None
+    extras = saved.extras if saved is not None else ()
+    transactions = Transactions(made, extras) if isinstance(made, TransactionalSink) else None
+    task = Task(made, loop, parts, exchange.on_frame, transactions)
+    return task if keeping is None else _kept(task, keeping, incarnation, run)
+
+
+def _kept(task: Task, keeping: Keeping, incarnation: int, run: int) -> Task:
+    """The task with what it begins with, and with all that saves it from now on."""
+    made, loop, parts = task.component, task.loop, task.parts
+    saved = keeping.saved
+    if saved is not None:
+        parts.state.restore(saved)
+        for extras in saved.extras if keeping.rows else ():
+            put_back(extras, parts.outbox, parts.collector, parts.plan)
+    saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation)
+    over = loop.over if isinstance(loop, SpoutTask) else None
+    saving = loop.saving = Saving(made, parts, saver, run, task.transactions, over)
+    return task._replace(saver=saver, saving=saving)
 
 
 def _component(

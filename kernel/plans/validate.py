@@ -31,11 +31,7 @@ def validate(plan: LogicalPlan) -> list[str]:
             _check_edge(plan, component, edge)
         _check_key_groups(plan, component)
     _refuse_cycles(plan)
-    later = ["effectively_once is not there yet: the topology runs at most once"]
-    return [
-        *(later if plan.reliability == "effectively_once" else []),
-        *(warning for component in plan.components for warning in _warnings(component)),
-    ]
+    return [warning for component in plan.components for warning in _warnings(component)]
 
 
 def _check_members(plan: LogicalPlan) -> None:

@@ -250,10 +250,8 @@ def test_submit_says_what_will_surprise(heronpy: Heronpy, tmp_path: Path) -> Non
         "class Sink(Bolt):\n"
         "    def process(self, tup): pass\n"
         "class Surprising(Topology):\n"
-        "    config = {'topology.reliability.mode': 'EFFECTIVELY_ONCE'}\n"
         "    source = Source.spec()\n"
         "    sink = Sink.spec(inputs={source: Grouping.SHUFFLE})\n"
     )
     told = heronpy("submit", str(file), "--dry-run").stderr.splitlines()
-    assert told[0] == "warning: effectively_once is not there yet: the topology runs at most once"
-    assert told[1].startswith("warning: spout 'source': field 'id' of stream 'default'")
+    assert told[0].startswith("warning: spout 'source': field 'id' of stream 'default'")

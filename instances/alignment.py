@@ -1,0 +1,97 @@
+"""Where a checkpoint cuts the input of a task: behind the same barrier on every channel."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, TypeVar
+
+from heronpy.kernel.errors import ProtocolError
+
+Item = TypeVar("Item")
+
+_CUT = struct.Struct("<Q")
+
+
+class Cut(NamedTuple):
+    """Behind all that belongs to a checkpoint, and before all that does not: in a BARRIER, in the inbox."""
+
+    checkpoint: int
+
+    def encode(self) -> bytes:
+        return _CUT.pack(self.checkpoint)
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Cut:
+        if len(payload) != _CUT.size:
+            msg = f"barrier of {len(payload)} bytes instead of {_CUT.size}"
+            raise ProtocolError(msg)
+        return cls(*_CUT.unpack(payload))
+
+
+class Alignment(Generic[Item]):
+    """Sets aside what comes behind a barrier, until the barrier has come on all channels.
+
+    What is set aside has not been consumed, so credit bounds it. A later barrier takes the place of the one
+    that is waited for: nobody begins a checkpoint before the last one is over.
+    """
+
+    def __init__(self, inbox: deque[Item | Cut], channels: Iterable[int]) -> None:
+        self._inbox = inbox
+        self._channels = set(channels)
+        #: the checkpoint whose barriers are awaited; 0 for none
+        self._awaited = 0
+        #: barriers up to this one are over, one way or the other
+        self._over = 0
+        self._aside: deque[Item] = deque()
+        #: channels whose barrier has come while others' are awaited: what they bring is to be set aside
+        self.ahead: set[int] = set()
+
+    def set_aside(self, item: Item) -> None:
+        """Keep an item of a channel that is ahead."""
+        self._aside.append(item)
+
+    def on_barrier(self, channel: int, checkpoint: int) -> None:
+        """A barrier has come, behind everything that came on this channel before."""
+        if checkpoint <= self._over or checkpoint < self._awaited:
+            return
+        if checkpoint > self._awaited:
+            self._let_go()
+            self._awaited = checkpoint
+        self.ahead.add(channel)
+        self._check()
+
+    def give_up(self, checkpoint: int) -> None:
+        """This checkpoint, and any before it, will not be completed."""
+        if 0 < self._awaited <= checkpoint:
+            self._let_go()
+        self._over = max(self._over, checkpoint)
+
+    def on_restart(self, channel: int) -> None:
+        """A channel begins anew: what it brought before and what it brings now are not one cut."""
+        if channel in self._channels:
+            self.stop()
+
+    def stop(self) -> None:
+        """The checkpoint that is awaited, if any, will not be completed."""
+        self.give_up(self._awaited)
+
+    def use_channels(self, channels: Iterable[int]) -> None:
+        """These are the channels from now on; one that is gone is awaited no longer."""
+        self._channels = set(channels)
+        self.ahead &= self._channels
+        if self._awaited:
+            self._check()
+
+    def _check(self) -> None:
+        if self.ahead >= self._channels:
+            self._over = self._awaited
+            self._inbox.append(Cut(self._awaited))
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._awaited = 0
+        self.ahead.clear()
+        self._inbox.extend(self._aside)
+        self._aside.clear()
