@@ -29,6 +29,7 @@ VERBS = {
     "plan": "Show which instance runs in which container.",
     "activate": "Let the spouts of a topology emit again.",
     "deactivate": "Pause the spouts of a topology.",
+    "update": "Change the parallelism of a running topology, or its config.",
     "restart": "Restart the containers of a topology, or one of them.",
     "kill": "End topologies and clear all they left.",
     "bench": "Measure how many words a second this machine counts.",

@@ -70,7 +70,7 @@ def takes_output(verb: F) -> F:
 def takes_duration(verb: F) -> F:
     """Adds --for DURATION; the verb gets it as `seconds`, None for no end."""
     help_text = "Stop by itself after this long, e.g. 10s."
-    return click.option("--for", "seconds", metavar="DURATION", callback=_seconds, help=help_text)(verb)
+    return click.option("--for", "seconds", metavar="DURATION", callback=duration, help=help_text)(verb)
 
 
 def takes_name(verb: F) -> F:
@@ -93,7 +93,8 @@ def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) 
         return []
 
 
-def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Callback of an option that takes a duration; None when it is not given."""
     try:
         return None if value is None else parse_duration(value)
     except ValueError:

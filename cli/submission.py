@@ -198,13 +198,18 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
 def _execution(config: Config) -> Execution:
     return Execution(
         id="",
-        submitted_by=f"{_user()}@{socket.gethostname()}",
+        submitted_by=requester(),
         submitted_at=time.time(),
         version=engine_version(),
         packing=config.text("packing.algorithm"),
         scheduler=config.text("scheduler.name"),
         state=config.text("state.manager"),
     )
+
+
+def requester() -> str:
+    """Who types this, and where."""
+    return f"{_user()}@{socket.gethostname()}"
 
 
 def _user() -> str:

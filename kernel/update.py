@@ -60,6 +60,8 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[int, ...] = ()
     #: who goes where afterwards
     packing: PackingPlan
+    #: seconds that a phase may take; 0 is the topology's own `update.timeout`
+    timeout: float = 0.0
     requested_by: str = ""
     requested_at: float = 0.0
     #: components whose input has been cut so far, upstream ones first

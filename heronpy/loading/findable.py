@@ -27,11 +27,14 @@ def check_findable(plan: LogicalPlan, module: ModuleType) -> None:
     guarded = _guarded_classes(plan.source.file)
     for component in plan.components:
         _refuse_hidden(component, guarded, os.path.basename(plan.source.file))
-        if component.class_path.startswith(f"{MAIN}."):
-            cls = attribute_of(module, component.class_path.removeprefix(f"{MAIN}."), component.class_path)
-        else:
-            cls = resolve_class(plan.source, component.class_path)
-        _check_methods(component, cls)
+        _check_methods(component, class_of(component, plan, module))
+
+
+def class_of(component: Component, plan: LogicalPlan, module: ModuleType) -> type[Any]:
+    """A component's class in the process that loads the file."""
+    if component.class_path.startswith(f"{MAIN}."):
+        return attribute_of(module, component.class_path.removeprefix(f"{MAIN}."), component.class_path)
+    return resolve_class(plan.source, component.class_path)
 
 
 def _refuse_hidden(component: Component, guarded: set[str], file: str) -> None:

@@ -11,9 +11,10 @@ from types import CodeType, ModuleType
 import msgspec
 
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.plans import Source
+from heronpy.kernel.plans import LogicalPlan, Source
 from heronpy.loading.exchange import Outcome, result_file, source_file
-from heronpy.loading.findable import check_findable
+from heronpy.loading.findable import check_findable, class_of
+from heronpy.loading.state_kind import state_kind
 from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
 from heronpy.logical import to_logical_plan
@@ -91,12 +92,20 @@ def _planned(topologies: list[type[Topology]], source: Source, module: ModuleTyp
         for topology in topologies:
             plan = to_logical_plan(topology, source)
             check_findable(plan, module)
-            plans.append(plan)
+            plans.append(_with_state_kinds(plan, module))
     except UserError as error:
         return Outcome(error=str(error))
     except Exception as error:
         return _failed(error, source)
     return Outcome(plans=plans)
+
+
+def _with_state_kinds(plan: LogicalPlan, module: ModuleType) -> LogicalPlan:
+    components = tuple(
+        msgspec.structs.replace(component, state=state_kind(component, class_of(component, plan, module)))
+        for component in plan.components
+    )
+    return msgspec.structs.replace(plan, components=components)
 
 
 def _failed(error: BaseException, source: Source, hint: str = "") -> Outcome:

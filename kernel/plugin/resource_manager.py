@@ -28,7 +28,10 @@ class ResourceManager(abc.ABC):
     def repack(self, current: PackingPlan, changes: Mapping[str, int]) -> PackingPlan:
         """A plan after `changes`, which are deltas per component, may be negative, and leave at least one.
 
-        Keep every instance that stays where it is, never use a task id again, raise the epoch by one.
+        Keep every instance that stays where it is, never use a task id again, raise the epoch by one; of a
+        component that keeps any, the lowest task id goes last. `current.key_groups` is the table in force;
+        another one in the plan that is returned says who shall own which key group. `changes` may be empty:
+        then only key groups are to be looked at.
         """
 
     def close(self) -> None:  # noqa: B027 - optional

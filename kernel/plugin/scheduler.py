@@ -75,7 +75,11 @@ class Scheduler(abc.ABC):
 
     @abc.abstractmethod
     def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
-        """Start the containers that only `proposed` has; end those that only `current` has."""
+        """Start the containers that only `proposed` has; end those that only `current` has.
+
+        Raise when there is no room: the update is rolled back, and the error is the reason that the user
+        sees. It is then called again with the plans the other way round, to end whatever was started.
+        """
 
     def watch(self, timeout: float) -> Iterator[ContainerExit]:
         """Containers that ended by themselves; waits at most `timeout` seconds for the first."""

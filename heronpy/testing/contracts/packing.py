@@ -11,7 +11,17 @@ import pytest
 
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError
-from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, PackingPlan, Stream
+from heronpy.kernel.plans import (
+    Component,
+    Grouping,
+    Input,
+    LogicalPlan,
+    PackingPlan,
+    Stream,
+    moves,
+    next_plan,
+    physical_plan,
+)
 from heronpy.kernel.plugin import ResourceManager
 
 
@@ -36,7 +46,7 @@ class PackingContract(abc.ABC):
     def topology(self) -> LogicalPlan:
         """Four words, three counts. Add to its config what your plugin needs."""
         words = Component("words", "spout", "m.Words", 4, outputs=(Stream("default", ("word",)),))
-        edge = Input("words", "default", Grouping("shuffle"))
+        edge = Input("words", "default", Grouping("fields", ("word",)))
         count = Component("count", "bolt", "m.Count", 3, inputs=(edge,))
         return LogicalPlan("contract", (words, count), {"topology.stmgrs": 2})
 
@@ -136,6 +146,25 @@ class PackingContract(abc.ABC):
         new = tasks(grown) - tasks(shrunk)
         assert len(new) == 2
         assert not new & tasks(first)
+
+    @pytest.mark.parametrize(
+        "changes", [{}, {"count": 2}, {"count": -2}, {"words": 2}, {"words": -1, "count": 1}]
+    )
+    def test_tuples_can_be_routed_by_what_a_repack_gives(
+        self, manager: ResourceManager, changes: dict[str, int]
+    ) -> None:
+        """Every key group has an owner among the tasks of its component; `moves` shows what changes hands."""
+        packed = manager.pack()
+        plan = physical_plan(self.topology(), packed)
+        current = msgspec.structs.replace(packed, key_groups=plan.key_groups)
+        after = next_plan(plan, manager.repack(current, changes), plan.epoch + 1)
+        for component, table in after.key_groups.items():
+            assert set(table) <= {task.id for task in after.tasks_of(component)}
+            moved = moves(plan, after).get(component, {})
+            assert [owner for group, owner in enumerate(table) if group not in moved] == [
+                owner for group, owner in enumerate(plan.key_groups[component]) if group not in moved
+            ]
+            assert all(taker == table[group] for group, (_, taker) in moved.items())
 
     def test_an_unknown_component_is_refused(self, manager: ResourceManager) -> None:
         with pytest.raises(PackingError, match="coutn"):

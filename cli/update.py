@@ -1,0 +1,238 @@
+"""heronpy update NAME count=4: changes the parallelism of a running topology, or its config."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import click
+
+from heronpy.cli import topologies
+from heronpy.cli.options import duration, takes_name, takes_output, takes_settings
+from heronpy.cli.output import echo_json
+from heronpy.cli.progress import Progress
+from heronpy.cli.proposal import Proposal, Situation, look, propose
+from heronpy.cli.submission import requester
+from heronpy.cli.topologies import open_state, require, require_alive
+from heronpy.cli.update_checks import (
+    doubts,
+    parse_targets,
+    refuse_impossible,
+    refuse_second,
+    shown,
+    unfinished,
+)
+from heronpy.cli.update_following import follow, write_proposal
+from heronpy.cli.update_progress import Phases
+from heronpy.cli.update_rates import rates_after, rates_of
+from heronpy.cli.update_view import diff_json, diff_lines, ledger_line, outcome_json, packing_line, rate_line
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UsageError, UserError
+from heronpy.kernel.master.client import topology_status
+from heronpy.kernel.plans import LogicalPlan
+from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.update import Ledger, Update
+
+
+class Choices(NamedTuple):
+    """How the command was given."""
+
+    rebalance: bool
+    dry_run: bool
+    yes: bool
+    wait: bool
+    #: seconds for each phase
+    timeout: float
+    json: bool
+
+
+@click.command("update")
+@takes_name
+@click.argument("targets", nargs=-1, metavar="[COMPONENT=N]...")
+@click.option("--rebalance", is_flag=True, help="Let the packing plugin move key groups.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do it although it may not be meant.")
+@click.option("--no-wait", is_flag=True, help="Return as soon as the topology master has been asked.")
+@click.option("--timeout", metavar="DURATION", callback=duration, help="For each phase; then it is undone.")
+@takes_output
+@takes_settings
+def command(
+    config: Config,
+    name: str,
+    targets: tuple[str, ...],
+    rebalance: bool,
+    dry_run: bool,
+    yes: bool,
+    no_wait: bool,
+    timeout: float | None,
+    output: str,
+) -> None:
+    """Give components of the running topology NAME another number of instances.
+
+    Nothing is lost and nobody else is restarted. Before the change takes effect, any failure undoes it.
+    """
+    seconds = config.number("update.timeout") if timeout is None else timeout
+    choices = Choices(rebalance, dry_run, yes, not no_wait, seconds, output == "json")
+    if not targets and not rebalance:
+        msg = "nothing to change"
+        raise UsageError(msg, hint=f"heronpy update {name} COMPONENT=4")
+    with open_state(config) as state:
+        if not _scale(config, state, require(state, name), targets, choices):
+            click.get_current_context().exit(1)
+
+
+def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str], choices: Choices) -> bool:
+    """False when it was rolled back."""
+    if not choices.dry_run:
+        require_alive(config, state, name)
+    now = look(state, name)
+    logical = now.plan.logical
+    wanted = parse_targets(name, targets, logical)
+    running = unfinished(now.last)
+    if running is not None and not choices.dry_run:
+        if running.kind != "scale" or running.wanted != wanted:
+            raise refuse_second(name, running)
+        click.echo(f"this update has been running already (phase {running.phase}): following it", err=True)
+        with _told_that_it_goes_on(name, wanted):
+            return _follow(state, name, running, "as proposed", {}, choices, undo="")
+    changing = _without_the_same(name, logical, wanted)
+    if not changing and not choices.rebalance:
+        return True
+    refuse_impossible(logical, changing)
+    proposal = propose(config, Registry.load(), now, changing)
+    if not proposal.affected:
+        click.echo(f"{name}: packing {now.algorithm!r} sees nothing to move", err=True)
+        return True
+    uncertain = doubts(config, logical, changing)
+    if choices.dry_run:
+        _show_diff(config, proposal, uncertain, choices)
+        return True
+    if uncertain and not choices.yes:
+        raise UserError("; ".join(uncertain), hint="--dry-run to see what would change, --yes to do it")
+    return _run(config, state, now, proposal, wanted, choices)
+
+
+def _without_the_same(name: str, logical: LogicalPlan, wanted: Mapping[str, int]) -> dict[str, int]:
+    for component, count in wanted.items():
+        if logical.component(component).parallelism == count:
+            click.echo(f"{name}: {component} has {count} already", err=True)
+    return {each: count for each, count in wanted.items() if logical.component(each).parallelism != count}
+
+
+def _show_diff(config: Config, proposal: Proposal, uncertain: Sequence[str], choices: Choices) -> None:
+    if choices.json:
+        echo_json({**diff_json(proposal), "needs_yes": list(uncertain)})
+        return
+    for line in diff_lines(proposal, config.integer("update.max_factor")):
+        click.echo(line)
+    for doubt in uncertain:
+        click.echo(f"needs --yes: {doubt}")
+    click.echo("nothing was changed")
+
+
+def _run(
+    config: Config,
+    state: StateManager,
+    now: Situation,
+    proposal: Proposal,
+    wanted: Mapping[str, int],
+    choices: Choices,
+) -> bool:
+    name = now.topology
+    status = topology_status(state, name, topologies.ANSWER_TIMEOUT)
+    if status.state in ("STARTING", "FAILED"):
+        msg = f"topology {name!r} is {status.state}: {status.reason or 'not everybody runs'}"
+        raise UserError(msg, hint=f"heronpy status {name}")
+    update = Update(
+        number=now.last.number + 1 if now.last is not None else 1,
+        epoch=now.next_epoch,
+        phase="proposed",
+        wanted=dict(wanted),
+        packing=proposal.after,
+        timeout=choices.timeout,
+        requested_by=requester(),
+        requested_at=time.time(),
+    )
+    if not choices.json:
+        for line in diff_lines(proposal, config.integer("update.max_factor")):
+            click.echo(line)
+    undo = shown({each: len(now.plan.tasks_of(each)) for each in wanted})
+    with _told_that_it_goes_on(name, wanted):
+        write_proposal(state, now, update)
+        if choices.wait:
+            before = rates_of(status, proposal.affected)
+            return _follow(state, name, update, packing_line(proposal), before, choices, undo)
+    click.echo(
+        f"{name}: asked for plan {update.epoch}; the same command without --no-wait follows it", err=True
+    )
+    return True
+
+
+@contextlib.contextmanager
+def _told_that_it_goes_on(name: str, wanted: Mapping[str, int]) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        again = f"heronpy update {name} {shown(wanted) or '--rebalance'}"
+        click.echo(
+            f"\nthe update goes on; `{again}` follows it again, heronpy status {name} shows it", err=True
+        )
+        raise
+
+
+def _follow(
+    state: StateManager,
+    name: str,
+    update: Update,
+    first_line: str,
+    before: Mapping[str, float],
+    choices: Choices,
+    undo: str,
+) -> bool:
+    progress = Progress()
+
+    def echo(line: str) -> None:
+        progress.clear()
+        click.echo(line, err=choices.json)
+
+    phases = Phases(first_line, progress.say, echo)
+    try:
+        ended = follow(
+            state,
+            name,
+            update.epoch,
+            timeout=choices.timeout,
+            see=lambda seen: phases.see(seen, time.monotonic()),
+        )
+    except KeyboardInterrupt:
+        progress.clear()
+        again = f"heronpy update {name} {shown(update.wanted)}"
+        click.echo(
+            f"the update goes on; `{again}` follows it again, heronpy status {name} shows it", err=True
+        )
+        raise
+    finally:
+        progress.clear()
+    done = ended.phase == "done"
+    after = (
+        rates_after(state, name, list(before), answer=topologies.ANSWER_TIMEOUT) if done and before else {}
+    )
+    if choices.json:
+        echo_json(outcome_json(ended, before, after))
+    if not done:
+        counts = look(state, name).plan.logical.parallelism()
+        still = ", ".join(f"{each} has {counts[each]}" for each in ended.wanted)
+        unchanged = f"nothing has changed: {still}" if still else "nothing has changed"
+        click.echo(f"↩ rolled back, {unchanged}; reason: {ended.reason}", err=True)
+    elif not choices.json:
+        _close(name, ended, rate_line(before, after), undo)
+    return done
+
+
+def _close(name: str, ended: Update, rates: str, undo: str) -> None:
+    click.echo(ledger_line(ended.ledger or Ledger()))
+    hint = f"undo: heronpy update {name} {undo}" if undo else ""
+    if rates or hint:
+        click.echo("   ".join(part for part in (rates, hint) if part))

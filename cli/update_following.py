@@ -1,0 +1,74 @@
+"""Proposing an update through the state tree, and following it there until it is over."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from heronpy.cli.proposal import Situation
+from heronpy.cli.update_checks import refuse_second, unfinished
+from heronpy.kernel.errors import NodeExists, NodeMissing, TimedOut, UserError, VersionConflict
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.tree import Tree
+from heronpy.kernel.update import FINISHED, Update
+
+#: phases that may each take the whole timeout, and a moment for the rest
+PHASES = 6
+MOMENT = 10.0
+
+
+def write_proposal(state: StateManager, now: Situation, update: Update) -> None:
+    """By compare-and-set on what was read: of two who propose at once, one is refused and told why."""
+    path = Tree(now.topology).update
+    try:
+        if now.version is None:
+            state.create(path, update.to_json())
+        else:
+            state.set(path, update.to_json(), version=now.version)
+    except (NodeExists, VersionConflict, NodeMissing):
+        raise _somebody_else(state, now.topology) from None
+
+
+def _somebody_else(state: StateManager, name: str) -> UserError:
+    try:
+        running = unfinished(Update.from_json(state.get(Tree(name).update).value))
+    except NodeMissing:
+        return UserError(f"topology {name!r} was killed meanwhile", hint="heronpy list")
+    if running is not None:
+        return refuse_second(name, running)
+    msg = f"somebody else has changed {name} in this very moment"
+    return UserError(msg, hint="again")
+
+
+def follow(
+    state: StateManager, name: str, epoch: int, *, timeout: float, see: Callable[[Update], None]
+) -> Update:
+    """Wait until the update with this epoch is over, showing every version of it to `see`."""
+    path = Tree(name).update
+    changed = threading.Event()
+    deadline = time.monotonic() + PHASES * timeout + MOMENT
+    watch = state.watch(path, changed.set)
+    try:
+        while True:
+            changed.clear()
+            update = _read(state, path, name)
+            if update.epoch != epoch:
+                msg = f"the update to plan {epoch} is over, and another one has begun since"
+                raise UserError(msg, hint=f"heronpy status {name}")
+            see(update)
+            if update.phase in FINISHED:
+                return update
+            if not changed.wait(max(0.0, deadline - time.monotonic())):
+                msg = f"the update of {name} is still in phase {update.phase}; it goes on"
+                raise TimedOut(msg, hint=f"heronpy status {name}")
+    finally:
+        watch.cancel()
+
+
+def _read(state: StateManager, path: str, name: str) -> Update:
+    try:
+        return Update.from_json(state.get(path).value)
+    except NodeMissing:
+        msg = f"topology {name!r} was killed while it was updated"
+        raise UserError(msg, hint="heronpy list") from None

@@ -1,0 +1,327 @@
+"""update as its user sees it; what the master would do is written into the tree by the test."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import Result
+
+from heronpy.cli import topologies
+from heronpy.cli.proposal import look, propose
+from heronpy.cli.submission import prepare
+from heronpy.cli.update_view import diff_lines
+from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.errors import PackingError
+from heronpy.kernel.plans import PackingPlan, PhysicalPlan, next_plan, physical_plan
+from heronpy.kernel.plugin import Registry, StateManager, opening
+from heronpy.kernel.tree import Execution, Registration, Tree
+from heronpy.kernel.update import FINISHED, Ledger, Phase, Update
+from heronpy.plugins.packing.round_robin import RoundRobin
+from heronpy.testing.waiting import eventually
+
+Heronpy = Callable[..., Result]
+
+TREE = Tree("Shop")
+#: a public key that nobody has the other half of
+KEY = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+
+SHOP = """
+from heronpy import Bolt, Grouping, Spout, Topology
+from heronpy.state import StatefulComponent
+
+class Orders(Spout):
+    outputs = ["customer"]
+    def next_tuple(self): ...
+
+class Spent(Bolt):
+    outputs = ["customer", "cents"]
+    def process(self, tup):
+        self.state[tup.customer] = self.state.get(tup.customer, 0) + 1
+
+class Seen(Bolt):
+    def process(self, tup):
+        self.seen = tup
+
+class Window(Bolt, StatefulComponent):
+    def process(self, tup): ...
+
+class Shop(Topology):
+    orders = Orders.spec(par=2)
+    spent = Spent.spec(par=2, inputs={orders: Grouping.fields("customer")})
+    seen = Seen.spec(par=1, inputs={spent: Grouping.fields("customer")})
+    window = Window.spec(par=1, inputs=[spent])
+    log = Seen.spec(par=1, inputs=[spent])
+    config = {"topology.stmgrs": 2, "topology.key.groups": 16}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return load_config(environ={}, flags={"home": str(tmp_path / "home")})
+
+
+@pytest.fixture
+def state(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StateManager]:
+    """A topology that runs as far as the state tree can tell; nobody answers for its master."""
+    monkeypatch.setattr(topologies, "ANSWER_TIMEOUT", 0.05)
+    state = opening.open_state(config)
+    path = tmp_path / "shop.py"
+    path.write_text(SHOP)
+    (prepared,) = prepare(config, Registry.load(), str(path), ())
+    execution = Execution("1", "me", 0.0, "0", "round_robin", "local", "localfs")
+    state.set(TREE.execution, msgspec.json.encode(execution))
+    state.set(TREE.packing_plan, prepared.packing.to_json())
+    state.set(TREE.physical_plan, physical_plan(prepared.logical, prepared.packing).to_json())
+    state.set(TREE.master, msgspec.json.encode(Registration(KEY, endpoint="tcp://127.0.0.1:9")))
+    yield state
+    state.close()
+
+
+def node(state: StateManager) -> Update:
+    return Update.from_json(state.get(TREE.update).value)
+
+
+def tree_of(state: StateManager) -> dict[str, bytes]:
+    return {name: state.get(f"{TREE.root}/{name}").value for name in state.children(TREE.root)}
+
+
+class Master:
+    """Takes the next proposal through these phases, and changes the plan as the real one does."""
+
+    def __init__(self, state: StateManager, *phases: Phase, reason: str = "") -> None:
+        self._state = state
+        self._phases = phases
+        self._reason = reason
+        self._proposed = threading.Event()
+        self._watch = state.watch(TREE.update, self._proposed.set)
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Master:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._proposed.set()
+        self._thread.join()
+        self._watch.cancel()
+
+    def _run(self) -> None:
+        self._proposed.wait(20)
+        for phase in self._phases:
+            before = node(self._state)
+            if phase == "release":
+                plan = PhysicalPlan.from_json(self._state.get(TREE.physical_plan).value)
+                after = next_plan(plan, before.packing, before.epoch)
+                self._state.set(TREE.physical_plan, after.to_json())
+                self._state.set(TREE.packing_plan, before.packing.to_json())
+            ledger = Ledger(0, 0.0123, 8, 16, 4096, {"prepare": 0.5, "cut": 0.1, "load": 0.1, "release": 0.2})
+            update = msgspec.structs.replace(
+                before, number=before.number + 1, phase=phase, reason=self._reason, ledger=ledger
+            )
+            self._state.set(TREE.update, update.to_json())
+
+
+ALL: tuple[Phase, ...] = ("prepare", "cut", "load", "release", "done")
+
+
+def test_the_difference_comes_first_then_the_phases_then_the_ledger(
+    heronpy: Heronpy, state: StateManager
+) -> None:
+    with Master(state, *ALL):
+        shown = heronpy("update", "Shop", "spent=4")
+    assert shown.exit_code == 0, shown.stderr
+    assert shown.stdout.splitlines() == [
+        "spent       2 → 4 instances   + spent[2] spent[3]   key groups moved 8/16",
+        "containers  2 → 3   + container 3 (5 cpu, 5 GB)",
+        "others      unchanged, not restarted: orders, seen, window, log",
+        "limits      spent 16 (key groups), 8 in one step without --yes",
+        "✔ 1/5 packing    keeps 7 instances in place, adds spent[2] spent[3] in container 3",
+        "✔ 2/5 launch     everybody is ready for the change   0.5 s",
+        "✔ 3/5 hand-over  8 key groups, 4 KB   0.2 s",
+        "✔ 4/5 reroute    plan 2 is in force   0.2 s",
+        "✔ 5/5 verify     0 tuples lost",
+        "0 tuples lost   pause 12 ms   moved 8/16 key groups, 4 KB",
+        "undo: heronpy update Shop spent=2",
+    ]
+    assert heronpy("update", "Shop", "spent=4").stderr == "Shop: spent has 4 already\n"
+    assert (node(state).wanted, node(state).epoch) == ({"spent": 4}, 2)
+
+
+def test_a_dry_run_shows_the_moves_and_writes_nothing(heronpy: Heronpy, state: StateManager) -> None:
+    before = tree_of(state)
+    shown = heronpy("update", "Shop", "spent=1", "seen=2", "--dry-run")
+    assert shown.exit_code == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0] == "spent       2 → 1 instances   - spent[1]   key groups moved 8/16"
+    assert lines[1] == "seen        1 → 2 instances   + seen[1]   key groups moved 8/16"
+    assert "needs --yes: bolt 'seen' does not use self.state" in lines[-2]
+    assert lines[-1] == "nothing was changed"
+    told = json.loads(heronpy("update", "Shop", "spent=3", "--dry-run", "-o", "json").stdout)
+    assert told["epoch"] == {"before": 1, "after": 2}
+    assert told["components"]["spent"]["new"] == ["spent[2]"]
+    assert len(told["components"]["spent"]["moves"]) == 5
+    assert told["unchanged"] == ["orders", "seen", "window", "log"]
+    assert tree_of(state) == before
+
+
+@pytest.mark.parametrize(
+    ("targets", "exit_code", "message"),
+    [
+        (["spnet=4"], 1, "no component 'spnet' in Shop; did you mean 'spent'? (components: orders, spent"),
+        (["spent=0"], 2, "spent=0: a component keeps at least one instance"),
+        (["spent=-1"], 2, "spent=-1: a component keeps at least one instance"),
+        (["spent=many"], 2, "'many' is not a number of instances (try: spent=4)"),
+        (["spent"], 2, "'spent' does not say how many"),
+        (["spent=3", "spent=4"], 2, "'spent' is given twice"),
+        ([], 2, "nothing to change"),
+        (
+            ["spent=17", "--yes"],
+            1,
+            "there are only 16 key groups, fixed at submit to share (try: spent=16 at",
+        ),
+        (
+            ["spent=9"],
+            1,
+            "spent=9 is more than 4 times the 2 there are (update.max_factor): spent=8 needs no",
+        ),
+        (["spent=3", "--set", "update.max_instances=7"], 1, "that makes 8 instances, more than 7"),
+        (["orders=3"], 1, "spout 'orders' declares no splits: what its tasks have read stays with each"),
+        (["seen=2"], 1, "bolt 'seen' does not use self.state: its plain attributes do not move"),
+        (["window=2", "--yes"], 1, "bolt 'window' keeps a state per task, which belongs to no key"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_line_and_nothing_is_written(
+    heronpy: Heronpy, state: StateManager, targets: list[str], exit_code: int, message: str
+) -> None:
+    before = tree_of(state)
+    shown = heronpy("update", "Shop", *targets)
+    assert (shown.exit_code, message in shown.stderr) == (exit_code, True), shown.stderr
+    assert len(shown.stderr.splitlines()) == 1
+    assert tree_of(state) == before
+
+
+def test_a_spout_without_splits_is_not_scaled_effectively_once(heronpy: Heronpy, state: StateManager) -> None:
+    plan = PhysicalPlan.from_json(state.get(TREE.physical_plan).value)
+    logical = msgspec.structs.replace(plan.logical, reliability="effectively_once")
+    state.set(TREE.physical_plan, msgspec.structs.replace(plan, logical=logical).to_json())
+    shown = heronpy("update", "Shop", "orders=3", "--yes")
+    assert (shown.exit_code, "spout 'orders' declares no splits" in shown.stderr) == (1, True)
+    assert not state.exists(TREE.update)
+
+
+def test_a_bolt_that_keeps_nothing_is_scaled_without_a_question(
+    heronpy: Heronpy, state: StateManager
+) -> None:
+    shown = heronpy("update", "Shop", "log=2", "--no-wait")
+    assert (shown.exit_code, node(state).phase) == (0, "proposed"), shown.stderr
+    assert "asked for plan 2" in shown.stderr
+
+
+def test_an_update_that_is_rolled_back_says_why(heronpy: Heronpy, state: StateManager) -> None:
+    with Master(state, "prepare", "rollback", "rolled_back", reason="spent[2] exited 137"):
+        shown = heronpy("update", "Shop", "spent=3")
+    assert shown.exit_code == 1
+    last = shown.stderr.splitlines()[-1]
+    assert last == "↩ rolled back, nothing has changed: spent has 2; reason: spent[2] exited 137"
+    first = node(state)
+    # the next one uses neither its epoch nor the ids of its tasks
+    with Master(state, *ALL):
+        shown = heronpy("update", "Shop", "spent=3", "-o", "json")
+    ended = json.loads(shown.stdout)
+    assert (ended["phase"], ended["epoch"], ended["wanted"]) == ("done", 3, {"spent": 3})
+    assert ended["ledger"]["groups_moved"] == 8
+    tasks = [{each.task for each in plan.instances()} for plan in (first.packing, node(state).packing)]
+    packing = PackingPlan.from_json(state.get(TREE.packing_plan).value)
+    assert len(tasks[0] & tasks[1]) == 7
+    assert packing.next_task == first.packing.next_task + 1
+
+
+def test_two_people_at_once(heronpy: Heronpy, state: StateManager) -> None:
+    assert heronpy("update", "Shop", "spent=3", "--no-wait").exit_code == 0
+    before = tree_of(state)
+    second = heronpy("update", "Shop", "spent=4")
+    assert second.exit_code == 1
+    who = node(state).requested_by
+    assert f"an update to spent=3 by {who} runs in Shop for 0s (phase proposed)" in second.stderr
+    assert tree_of(state) == before
+
+
+def test_the_same_command_again_follows_the_running_update(heronpy: Heronpy, state: StateManager) -> None:
+    assert heronpy("update", "Shop", "spent=3", "--no-wait").exit_code == 0
+    running = msgspec.structs.replace(node(state), number=2)
+    with Master(state, *ALL):
+        # the master comes to it when the second command is there
+        timer = threading.Timer(0.5, lambda: state.set(TREE.update, running.to_json()))
+        timer.start()
+        again = heronpy("update", "Shop", "spent=3")
+        timer.join()
+    assert again.exit_code == 0, again.stderr
+    assert again.stdout.splitlines()[-1].startswith("0 tuples lost   pause 12 ms")
+    assert node(state).phase in FINISHED
+
+
+def test_ctrl_c_leaves_the_update_alone_and_says_so(heronpy: Heronpy, state: StateManager) -> None:
+    def interrupt() -> None:
+        eventually(lambda: state.exists(TREE.update))
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    shown = heronpy("update", "Shop", "spent=3")
+    thread.join()
+    assert shown.exit_code == 130
+    assert "the update goes on; `heronpy update Shop spent=3` follows it again" in shown.stderr
+    assert node(state).phase == "proposed"
+
+
+def test_a_topology_without_a_master_is_left_alone(heronpy: Heronpy, state: StateManager) -> None:
+    state.delete(TREE.master)
+    state.set(TREE.scheduler, b"{}")
+    shown = heronpy("update", "Shop", "spent=3")
+    assert (shown.exit_code, "has no topology master" in shown.stderr) == (1, True)
+    assert not state.exists(TREE.update)
+
+
+def test_rebalancing_is_up_to_the_packing_plugin(heronpy: Heronpy, state: StateManager) -> None:
+    shown = heronpy("update", "Shop", "--rebalance")
+    assert (shown.exit_code, shown.stderr) == (0, "Shop: packing 'round_robin' sees nothing to move\n")
+    assert not state.exists(TREE.update)
+
+
+def test_a_plugin_that_moves_groups_is_shown_what_it_moves(
+    state: StateManager, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same road as the command's, with a packing plugin of one's own."""
+
+    class Backwards(RoundRobin):
+        def repack(self, current: PackingPlan, changes: Mapping[str, int]) -> PackingPlan:
+            plan = super().repack(current, changes)
+            turned = {name: table[::-1] for name, table in plan.key_groups.items() if name == "spent"}
+            return msgspec.structs.replace(plan, key_groups={**plan.key_groups, **turned})
+
+    monkeypatch.setattr(Registry, "resource_manager", lambda *_: Backwards)
+    proposal = propose(config, Registry.load(), look(state, "Shop"), {})
+    assert proposal.affected == ["spent"]
+    assert len(proposal.moves["spent"]) == 16
+    assert set(proposal.after.key_groups) == {"spent"}
+    assert diff_lines(proposal, 4)[0] == "spent       2 instances   key groups moved 16/16"
+
+
+@pytest.mark.parametrize(("next_task", "message"), [(1, "the task id 8, which was used before")])
+def test_a_plugin_that_uses_a_task_id_again_is_caught(
+    state: StateManager, config: Config, monkeypatch: pytest.MonkeyPatch, next_task: int, message: str
+) -> None:
+    class Forgetful(RoundRobin):
+        def repack(self, current: PackingPlan, changes: Mapping[str, int]) -> PackingPlan:
+            plan = super().repack(current, changes)
+            return msgspec.structs.replace(plan, next_task=next_task)
+
+    monkeypatch.setattr(Registry, "resource_manager", lambda *_: Forgetful)
+    with pytest.raises(PackingError, match=message):
+        propose(config, Registry.load(), look(state, "Shop"), {"spent": 3})
