@@ -12,6 +12,7 @@ import click
 from heronpy.cli import status_view
 from heronpy.cli.keyboard import keyboard
 from heronpy.cli.output import table
+from heronpy.cli.progress_view import progress
 from heronpy.kernel.status import TopologyStatus
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def snapshot(statuses: Sequence[TopologyStatus], now: float) -> str:
         "\n".join(
             [
                 status_view.headline(status, now),
+                *progress(status, now),
                 *status_view.notes(status, now),
                 table(status_view.COMPONENT_HEADERS, status_view.component_rows(status)),
             ]
@@ -87,6 +89,7 @@ def rendered(statuses: Sequence[TopologyStatus], now: float, footer: str) -> Ren
     parts: list[RenderableType] = []
     for status in statuses:
         parts.append(Text(status_view.headline(status, now), style=STATE_STYLES.get(status.state, "red")))
+        parts += [Text(line) for line in progress(status, now)]
         parts.append(_components(status))
         parts += [Text(f"! {note}", style="yellow") for note in status_view.notes(status, now)]
     return Group(*parts, Text(footer, style="dim"))

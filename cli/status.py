@@ -9,6 +9,7 @@ import click
 from heronpy.cli import status_view
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json, table
+from heronpy.cli.progress_view import progress
 from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require_alive
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import topology_status
@@ -32,7 +33,8 @@ def command(config: Config, name: str, verbose: bool, output: str) -> None:
 
 def _sections(status: TopologyStatus, verbose: bool) -> list[str]:
     now = time.time()
-    sections = ["\n".join([status_view.headline(status, now), *status_view.notes(status, now)])]
+    lines = [status_view.headline(status, now), *progress(status, now), *status_view.notes(status, now)]
+    sections = ["\n".join(lines)]
     if status.instances:
         sections.append(table(status_view.COMPONENT_HEADERS, status_view.component_rows(status)))
     if verbose and status.instances:

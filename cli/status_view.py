@@ -36,7 +36,7 @@ INSTANCE_HEADERS = (
 CONTAINER_HEADERS = ("container", "state", "endpoint", "frames", "MB", "backlog", "dropped", "rejected")
 
 #: the first of these that an instance is in is what its component is in
-WORST_FIRST = ("failed", "missing", "silent", "starting", "paused", "running")
+WORST_FIRST = ("failed", "missing", "silent", "starting", "ready", "paused", "running")
 #: share of the time spent waiting for credit from which on it is worth a line
 NOTABLE_WAITING = 0.5
 #: most names in one line
@@ -119,7 +119,7 @@ def waiting_for(status: TopologyStatus) -> str:
     """Who is not running yet, in one line; empty when everybody is."""
     if status.state == "UNREACHABLE":
         return "the topology master in container 0"
-    late = [one for one in status.instances if one.state not in ("running", "paused")]
+    late = [one for one in status.instances if one.state not in ("running", "paused", "ready")]
     if not late:
         return status.reason if status.state not in ("RUNNING", "PAUSED") else ""
     first = late[0]

@@ -125,3 +125,18 @@ def request_restart(state: StateManager, topology: str, container: int | None, *
         raise UserError(msg, hint="again in a few seconds; container 0 starts it again")
     msg = f"{topology!r} was not restarted in {timeout:g} s"
     raise TimedOut(msg, hint=f"heronpy status {topology}")
+
+
+def ask_for_restart(state: StateManager, tree: Tree, name: str, container: int) -> None:
+    """Ask for a container to be started again, and do not wait; twice by one name is as once."""
+    request = Request(kind="restart", container=container)
+    state.set(f"{tree.requests}/{name}", msgspec.json.encode(request))
+
+
+def failed_request(state: StateManager, tree: Tree, name: str) -> str:
+    """Why the request of this name failed; empty if it did not, or not yet."""
+    try:
+        answer = msgspec.json.decode(state.get(f"{tree.requests}/{name}").value, type=Request)
+    except NodeMissing:
+        return ""
+    return answer.error

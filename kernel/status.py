@@ -13,8 +13,8 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     container: int
     kind: str
-    #: starting, running, paused, silent (runs, but gives no sign of life), failed, missing, or unknown when
-    #: there is no master to ask
+    #: starting, ready (for a plan to come), running, paused, silent (runs, but gives no sign of life),
+    #: failed, missing, or unknown when there is no master to ask
     state: str = "missing"
     #: wall-clock second of the last change of state
     since: float = 0.0
@@ -94,6 +94,57 @@ class Backpressure(msgspec.Struct, frozen=True, kw_only=True):
     bolts: tuple[str, ...] = ()
 
 
+class CheckpointStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What a topology has saved of itself, and how often it had to begin again from that."""
+
+    #: the newest complete one, 0 for none yet: number, wall-clock second, size, how long it took
+    id: int = 0
+    at: float = 0.0
+    bytes: int = 0
+    seconds: float = 0.0
+    #: how many complete ones are kept
+    kept: int = 0
+    #: seconds from one to the next, 0 for none but on demand
+    interval: float = 0.0
+    #: the one that is being taken, 0 for none, for how many seconds by now, and whose part is not stored yet
+    running: int = 0
+    running_for: float = 0.0
+    waits_for: tuple[str, ...] = ()
+    #: the newest one that was given up, and why
+    aborted: int = 0
+    aborted_because: str = ""
+    #: effectively once: number of the run, and of the restores that led to it
+    run: int = 0
+    restores: int = 0
+    #: wall-clock second of the last restore, and who or what made it necessary
+    restored_at: float = 0.0
+    restored_because: str = ""
+    #: why a restore did not begin with the newest complete checkpoint
+    fell_back: str = ""
+
+
+class UpdateStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The change of plan that is on its way."""
+
+    epoch: int
+    #: scale or restart
+    kind: str
+    #: as in kernel/update.py
+    phase: str
+    #: component → instances, as asked for
+    wanted: dict[str, int] = {}
+    #: containers that are started again
+    containers: tuple[int, ...] = ()
+    requested_by: str = ""
+    requested_at: float = 0.0
+    #: components whose input has been cut so far
+    cut: tuple[str, ...] = ()
+    #: whom it waits for, and what they are doing
+    waits_for: tuple[str, ...] = ()
+    #: why it is being rolled back
+    reason: str = ""
+
+
 class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     """All of one topology at one moment."""
 
@@ -119,6 +170,10 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     #: of all instances together; at least once, tuples with an id come again
     lost_min: int = 0
     lost_max: int = 0
+    #: None where the master does not answer
+    checkpoints: CheckpointStatus | None = None
+    #: None when there is none
+    update: UpdateStatus | None = None
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)

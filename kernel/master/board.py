@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from heronpy.kernel.addresses import METRICS_MANAGER, STREAM_MANAGER
 from heronpy.kernel.master.culprits import culprits
-from heronpy.kernel.master.losses import Losses
+from heronpy.kernel.master.losses import Losses, Lost
 from heronpy.kernel.master.meter import Meter
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
@@ -17,8 +17,8 @@ from heronpy.kernel.tree import ChildView
 
 #: a container that has said nothing for this long is missing
 SILENCE = 5.0
-#: states of an instance that is as it should be
-UP = ("running", "paused")
+#: states of an instance that is as it should be; one that is ready waits for the plan that it is part of
+UP = ("running", "paused", "ready")
 #: a reason is one line that somebody reads; it names this many at most
 NAMED = 5
 
@@ -37,8 +37,6 @@ class Board:
         self._incarnations: dict[int, int] = {}
         self._beats: dict[int, InstanceBeat] = {}
         self._since: dict[int, float] = {}
-        #: tasks whose last beat did not say that they run
-        self._awaited = {task.id for task in plan.tasks}
         #: times that an instance has said that it failed
         self._errors: dict[int, int] = {}
         self._losses = Losses(plan)
@@ -51,6 +49,25 @@ class Board:
         self.given_up: Mapping[int, str] = {}
         #: containers that the scheduler was asked to replace, and why
         self.asked: Mapping[int, str] = {}
+        #: containers that are being started again because somebody wished so
+        self.excused: Collection[int] = ()
+        #: lost by tasks that are no more
+        self._lost_before = Lost()
+
+    def use_plan(self, plan: PhysicalPlan) -> None:
+        """Another plan is in force. What tasks that are no more have lost stays lost."""
+        kept = {task.id for task in plan.tasks}
+        for task in self._plan.tasks:
+            if task.id not in kept:
+                least, most = self._losses.of(task.id)
+                self._lost_before = Lost(self._lost_before.least + least, self._lost_before.most + most)
+        self._plan = plan
+        self._header = msgspec.structs.replace(self._header, epoch=plan.epoch)
+        self._losses.use_plan(plan)
+
+    def lost(self) -> int:
+        """Tuples that are known to be lost, by all tasks there ever were."""
+        return self._lost_before.least + sum(self._losses.of(task.id).least for task in self._plan.tasks)
 
     def on_container(self, beat: ContainerBeat, now: float) -> bool:
         """False when the beat is that of a Stream Manager that was replaced."""
@@ -71,14 +88,14 @@ class Board:
                 instance.error, instance.traceback = known.error, known.traceback
             self._beats[instance.task] = instance
             self._losses.on_beat(instance, now)
-            if instance.state in UP:
-                self._awaited.discard(instance.task)
-            else:
-                self._awaited.add(instance.task)
         # Noted here, not when somebody asks: a topology that ran unseen and broke is degraded, not starting.
-        if not self._awaited and not self._running_since:
+        if not self._running_since and all(self._is_up(task) for task in self._plan.tasks):
             self._running_since = now
         return True
+
+    def _is_up(self, task: Task) -> bool:
+        beat = self._beats.get(task.id)
+        return beat is not None and beat.state in UP
 
     def on_metrics(self, metrics: ContainerMetrics, at: float) -> None:
         for report in metrics.reports:
@@ -92,8 +109,10 @@ class Board:
         containers = tuple(self._container(container, now) for container in self._plan.containers())
         missing = {container.id: container.since for container in containers if container.state != "running"}
         instances = tuple(self._instance(task, missing) for task in self._plan.tasks)
-        lost = _missing_containers(containers, now, self.asked)
-        reason = _one_line([*self._what_is_given_up(), *self._restless(), *lost, *_not_running(instances)])
+        expected = [one for one in containers if one.id not in self.excused]
+        awaited = [one for one in instances if one.container not in self.excused]
+        lost = _missing_containers(expected, now, self.asked)
+        reason = _one_line([*self._what_is_given_up(), *self._restless(), *lost, *_not_running(awaited)])
         return msgspec.structs.replace(
             self._header,
             state=self._state(reason, live),
@@ -102,8 +121,8 @@ class Board:
             containers=containers,
             instances=instances,
             backpressure=culprits(self._plan, self._held_up(instances), now),
-            lost_min=sum(instance.lost_min for instance in instances),
-            lost_max=sum(instance.lost_max for instance in instances),
+            lost_min=self._lost_before.least + sum(instance.lost_min for instance in instances),
+            lost_max=self._lost_before.most + sum(instance.lost_max for instance in instances),
         )
 
     def _held_up(self, instances: Iterable[InstanceStatus]) -> dict[int, dict[int, float]]:
@@ -141,8 +160,8 @@ class Board:
         ]
 
     def _manager_children(self) -> list[tuple[str, ChildView]]:
-        tasks = {task.label for task in self._plan.tasks}
-        return [(name, child) for name, child in self.children.items() if name not in tasks]
+        # Tasks of a plan to come, or of the one before, are none either: only tasks have an index.
+        return [(name, child) for name, child in self.children.items() if not name.endswith("]")]
 
     def _container(self, container: int, now: float) -> ContainerStatus:
         heard = self._heard.get(container, 0.0)

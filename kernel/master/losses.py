@@ -46,6 +46,18 @@ class Losses:
     """
 
     def __init__(self, plan: PhysicalPlan) -> None:
+        self.use_plan(plan)
+        self._beats: dict[int, InstanceBeat] = {}
+        self._heard: dict[int, float] = {}
+        #: of the incarnations before the one that runs
+        self._before: defaultdict[int, Lost] = defaultdict(Lost)
+        #: the last death of each task
+        self._deaths: dict[int, Death] = {}
+        #: deaths of emitters, until what they took along has been counted
+        self._uncounted: deque[tuple[int, Death]] = deque(maxlen=REMEMBERED)
+
+    def use_plan(self, plan: PhysicalPlan) -> None:
+        """Who sends to whom from now on."""
         self._below = {
             task.id: {
                 reader.id
@@ -55,14 +67,6 @@ class Losses:
             }
             for task in plan.tasks
         }
-        self._beats: dict[int, InstanceBeat] = {}
-        self._heard: dict[int, float] = {}
-        #: of the incarnations before the one that runs
-        self._before: defaultdict[int, Lost] = defaultdict(Lost)
-        #: the last death of each task
-        self._deaths: dict[int, Death] = {}
-        #: deaths of emitters, until what they took along has been counted
-        self._uncounted: deque[tuple[int, Death]] = deque(maxlen=REMEMBERED)
 
     def on_beat(self, beat: InstanceBeat, now: float) -> None:
         known = self._beats.get(beat.task)
@@ -94,5 +98,7 @@ class Losses:
 
     def _neighbour_died_too(self, emitter: int, death: Death) -> bool:
         return any(
-            death.coincides(self._deaths[reader]) for reader in self._below[emitter] if reader in self._deaths
+            death.coincides(self._deaths[reader])
+            for reader in self._below.get(emitter, ())
+            if reader in self._deaths
         )

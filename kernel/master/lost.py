@@ -15,14 +15,23 @@ class LostContainers:
 
     def __init__(self, containers: Iterable[int], patience: float) -> None:
         self._vigil: Vigil[int] = Vigil(patience)
-        self._containers = tuple(containers)
+        self._containers: tuple[int, ...] = ()
         self.interval = self._vigil.interval
         #: asked for, and not heard of since: what the request said
         self.asked: dict[int, str] = {}
         #: whether we have heard nobody lately
         self._cut_off = False
+        self.expect(containers)
+
+    def expect(self, containers: Iterable[int]) -> None:
+        """These, and no others, from now on."""
+        before, self._containers = set(self._containers), tuple(containers)
+        for container in before.difference(self._containers):
+            self._vigil.forget(container)
+            self.asked.pop(container, None)
         for container in self._containers:
-            self._vigil.hear(container)
+            if container not in before:
+                self._vigil.hear(container)
 
     def on_started(self, container: int) -> None:
         """Somebody is at work on it: it gets as long a time again."""

@@ -10,27 +10,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import MessageTooLarge, NodeExists, NodeMissing
+from heronpy.kernel.errors import MessageTooLarge, NodeExists
 from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
+from heronpy.kernel.master.acts import Acts
 from heronpy.kernel.master.board import Board
-from heronpy.kernel.master.lost import LostContainers
-from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
+from heronpy.kernel.master.containers import Containers
+from heronpy.kernel.master.errands import Errands
+from heronpy.kernel.master.owned import Replaced
+from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, wrap
 from heronpy.kernel.registrations import Follower, read
-from heronpy.kernel.requests import request_replacement, withdraw_replacement
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import RUNNING, ChildView, Execution, ExecutorNode, Live, Registration, Tree
+from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
 
 if TYPE_CHECKING:
     from heronpy.container.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
+
+#: how often the acts get their turn although nobody has said anything: time passes, too
+LOOK = 0.1
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
@@ -47,8 +51,8 @@ def run(launch: TopologyLaunch, child: Child) -> int:
         handshake=config["transport.handshake"],
     )
     with transport:
-        master = TopologyMaster(Tree(launch.topology), child.incarnation, state, reactor, transport)
-        master.startup(config["container.lost"])
+        scene = Scene(state, Tree(launch.topology), child.incarnation, config)
+        TopologyMaster(scene, reactor, transport).startup()
         reactor.run()
     state.close()
     reactor.close()
@@ -56,64 +60,57 @@ def run(launch: TopologyLaunch, child: Child) -> int:
 
 
 class TopologyMaster:
-    """Hears from Stream Managers and Metrics Managers, answers whoever asks."""
+    """Hears from Stream Managers and Metrics Managers, acts on what it hears, answers whoever asks."""
 
-    def __init__(
-        self, tree: Tree, incarnation: int, state: StateManager, reactor: Reactor, transport: Transport
-    ) -> None:
-        self._tree = tree
-        self._state = state
+    def __init__(self, scene: Scene, reactor: Reactor, transport: Transport) -> None:
+        self._scene = scene
+        self._tree = scene.tree
+        self._state: StateManager = scene.state
         self._reactor = reactor
         self._gatekeeper = transport.gatekeeper
-        self._keys = transport.keys
         self._router = transport.router_tcp()
-        self._plan = self._written_plan()
-        self._board = Board(self._plan, self._header(), time.time())
-        self._follower = Follower(state, reactor, self._refresh)
         self._mailbox = Mailbox(self._router, log)
-        #: by container: the incarnation of its executor, and restarts of its Stream Manager
-        self._starts: dict[int, tuple[int, int]] = {}
-        self._registration = Registration(self._keys.public, incarnation, self._router.endpoint, os.getpid())
+        self._registration = Registration(
+            transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid()
+        )
+        self._board = Board(scene.plan, self._header(), time.time())
+        self._follower = Follower(self._state, reactor, self._refresh)
+        self._containers = Containers(scene, self._board, self._follower, scene.config["container.lost"])
+        self._acts = Acts(scene, Errands(reactor), self._on_plan, time.monotonic())
+        scene.lost = self._board.lost
 
-    def startup(self, lost: float) -> None:
-        self._lost = LostContainers(self._plan.containers(), lost)
-        self._board.asked = self._lost.asked
-        self._reactor.call_every(self._lost.interval, self._look_for_lost)
+    def startup(self) -> None:
+        self._reactor.call_every(self._containers.interval, self._containers.look_for_lost)
         self._gatekeeper.serve(self._reactor)
         self._reactor.register(self._router, self._on_messages)
-        for container in self._plan.containers():
-            self._follower.follow(
-                self._tree.stream_manager(container),
-                self._tree.metrics_manager(container),
-                self._tree.executor(container),
-                self._tree.given_up(container),
-            )
         self._follower.follow(self._tree.clients, self._tree.master)
-        self._refresh()
-
-    def _written_plan(self) -> PhysicalPlan:
-        """The plan that is in force, or the first one of this topology."""
+        self._follower.follow(self._tree.update, self._tree.update_failure, self._tree.demands)
+        self._containers.follow()
+        self._admit()
+        # Registered before anything is taken over: a master that comes too late takes nothing.
+        self._register()
+        if self._reactor.stopping:
+            return
         try:
-            return PhysicalPlan.from_json(self._state.get(self._tree.physical_plan).value)
-        except NodeMissing:
-            logical = LogicalPlan.from_json(self._state.get(self._tree.definition).value)
-            packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
-            plan = physical_plan(logical, packing)
-            self._state.create(self._tree.physical_plan, plan.to_json())
-            return plan
+            self._scene.take_over()
+        except Replaced as replaced:
+            self._leave(replaced)
+            return
+        self._on_plan()
+        self._refresh()
+        self._reactor.call_every(LOOK, self._act)
 
     def _header(self) -> TopologyStatus:
-        execution = read(self._state, self._tree.execution, Execution)
-        assert execution is not None
+        execution, plan = self._scene.execution, self._scene.plan
         return TopologyStatus(
-            name=self._plan.topology,
+            name=plan.topology,
             state="STARTING",
             submitted_at=execution.submitted_at,
             submitted_by=execution.submitted_by,
-            epoch=self._plan.epoch,
+            epoch=plan.epoch,
             packing=execution.packing,
             scheduler=execution.scheduler,
-            reliability=self._plan.logical.reliability,
+            reliability=plan.logical.reliability,
         )
 
     def _register(self) -> None:
@@ -132,66 +129,43 @@ class TopologyMaster:
                 value = msgspec.json.encode(self._registration)
                 self._state.create(self._tree.master, value, ephemeral=True)
 
+    def _on_plan(self) -> None:
+        """Another plan is in force, or to come."""
+        self._board.use_plan(self._scene.plan)
+        self._containers.follow()
+
     def _refresh(self) -> None:
-        """Who may talk to us, and what the executors say of their children."""
-        keys = [
-            registration.public_key
-            for container in self._plan.containers()
-            for path in (self._tree.stream_manager(container), self._tree.metrics_manager(container))
-            if (registration := read(self._state, path, Registration)) is not None
-        ]
+        """Who may talk to us, what the executors say of their children, what somebody asks for."""
+        self._admit()
+        self._containers.refresh()
+        self._register()
+        if not self._reactor.stopping:
+            self._act(refreshed=True)
+
+    def _admit(self) -> None:
+        keys = self._containers.keys()
         for client in self._state.children(self._tree.clients):
             registration = read(self._state, f"{self._tree.clients}/{client}", Registration)
             if registration is not None:
                 keys.append(registration.public_key)
         self._gatekeeper.allow(keys)
-        self._board.children = self._children()
-        self._board.given_up = self._given_up()
-        self._register()
 
-    def _children(self) -> dict[str, ChildView]:
-        children: dict[str, ChildView] = {}
-        for container in self._plan.containers():
-            published = read(self._state, self._tree.executor(container), ExecutorNode)
-            if published is not None:
-                children.update(published.children)
-                self._note_starts(container, published)
-        return children
+    def _act(self, *, refreshed: bool = False) -> None:
+        try:
+            if refreshed:
+                self._acts.refresh()
+            self._acts.look(time.monotonic())
+        except Replaced as replaced:
+            self._leave(replaced)
 
-    def _note_starts(self, container: int, executor: ExecutorNode) -> None:
-        """A container that is new, or whose Stream Manager is started again and again, is not lost."""
-        manager = executor.children.get(manager_name(STREAM_MANAGER, container))
-        starts = executor.incarnation, manager.restarts if manager is not None else 0
-        if self._starts.get(container) != starts:
-            self._starts[container] = starts
-            self._lost.on_started(container)
-
-    def _given_up(self) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for container in self._plan.containers():
-            with contextlib.suppress(NodeMissing):
-                found[container] = self._state.get(self._tree.given_up(container)).value.decode()
-        return found
-
-    def _look_for_lost(self) -> None:
-        for container, why in self._lost.look(time.monotonic(), self._hopeless()).items():
-            log.warning("container %d: %s, asking for another", container, why)
-            request_replacement(self._state, self._plan.topology, container, why)
-
-    def _hopeless(self) -> set[int]:
-        """Containers that were given up, or whose Stream Manager was."""
-        managers = {
-            container: self._board.children.get(manager_name(STREAM_MANAGER, container))
-            for container in self._plan.containers()
-        }
-        given_up = {
-            each for each, child in managers.items() if child is not None and child.state == "given_up"
-        }
-        return given_up | set(self._board.given_up)
+    def _leave(self, replaced: Replaced) -> None:
+        log.error("%s: ending", replaced)
+        self._reactor.stop()
 
     def _on_container(self, beat: ContainerBeat) -> None:
-        if self._board.on_container(beat, time.time()) and self._lost.on_heard(beat.container):
-            withdraw_replacement(self._state, self._plan.topology, beat.container)
+        if self._board.on_container(beat, time.time()):
+            self._scene.roll.on_container(beat)
+            self._containers.on_heard(beat.container)
 
     def _on_messages(self) -> None:
         for identity, message in self._mailbox.messages():
@@ -201,6 +175,7 @@ class TopologyMaster:
                 self._board.on_metrics(message, time.time())
             elif isinstance(message, StatusRequest):
                 self._answer(identity)
+        self._act()
 
     def _answer(self, identity: bytes) -> None:
         try:
@@ -210,5 +185,14 @@ class TopologyMaster:
 
     def _status(self) -> TopologyStatus:
         live = read(self._state, self._tree.live, Live)
+        update = self._scene.updating
+        self._board.excused = update.containers if update is not None else ()
         status = self._board.status(time.time(), live.state if live is not None else RUNNING)
-        return msgspec.structs.replace(status, rejected=self._gatekeeper.rejected + self._mailbox.rejected)
+        if self._acts.trouble:
+            status = msgspec.structs.replace(status, state="DEGRADED", reason=self._acts.trouble)
+        return msgspec.structs.replace(
+            status,
+            rejected=self._gatekeeper.rejected + self._mailbox.rejected,
+            checkpoints=self._acts.checkpoint_status(time.monotonic()),
+            update=self._acts.update_status(),
+        )

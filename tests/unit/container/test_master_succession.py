@@ -11,6 +11,7 @@ import pytest
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import unreachable
 from heronpy.kernel.master.main import TopologyMaster
+from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.transport import Reactor, Transport
@@ -30,7 +31,7 @@ class Master:
         self.reactor = Reactor()
         stack.callback(self.reactor.close)
         transport = stack.enter_context(Transport(host="127.0.0.1"))
-        TopologyMaster(TREE, incarnation, self.state, self.reactor, transport).startup(60.0)
+        TopologyMaster(Scene(self.state, TREE, incarnation, config), self.reactor, transport).startup()
 
     def turn(self) -> bool:
         """Go on for a moment; whether it ends."""

@@ -1,0 +1,109 @@
+"""What a Topology Master does besides listening, one thing at a time: restores, updates, checkpoints."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from heronpy.kernel.errors import StateError
+from heronpy.kernel.master.checkpoint_act import CheckpointAct
+from heronpy.kernel.master.errands import Errands
+from heronpy.kernel.master.owned import Changed
+from heronpy.kernel.master.restore_act import RestoreAct
+from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.master.update_act import UpdateAct
+from heronpy.kernel.status import CheckpointStatus, UpdateStatus
+
+log = logging.getLogger(__name__)
+
+
+class Acts:
+    """A restore goes before an update, and an update before a checkpoint; what gives way is undone first."""
+
+    def __init__(self, scene: Scene, errands: Errands, on_plan: Callable[[], None], now: float) -> None:
+        self._scene = scene
+        errands.guard = self._guarded
+        self._restore = RestoreAct(scene, errands)
+        self._update = UpdateAct(scene, on_plan, now)
+        self._checkpoint = CheckpointAct(scene, errands, now)
+
+    def refresh(self) -> None:
+        """Nodes that others write as well have changed."""
+        self._scene.reread_update()
+        self._checkpoint.refresh()
+
+    def look(self, now: float) -> None:
+        """Go on with whatever is to be done now; called at every beat, and now and then without one."""
+        self._guarded(lambda: self._look(now))
+
+    def _guarded(self, call: Callable[[], None]) -> None:
+        """A write that comes too late is decided again from what is there now."""
+        try:
+            call()
+        except Changed as changed:
+            log.info("%s", changed)
+            self._scene.reread_update()
+        except StateError as error:
+            log.error("the state tree refuses: %s", error)
+            self._scene.checkpoints.read()
+            self._scene.reread_update()
+
+    def _look(self, now: float) -> None:
+        if because := self._restore.why():
+            self._checkpoint.give_up(because)
+            # in this order: who hears of the next run does not go on with the update in it
+            self._update.cancel(because, now)
+            self._restore.look(because, now)
+        elif self._scene.updating is not None:
+            self._checkpoint.give_up("an update has begun")
+            if self._update.look(now):
+                self._checkpoint.collect_garbage()
+        else:
+            self._checkpoint.look(now)
+
+    @property
+    def trouble(self) -> str:
+        """Why the topology stands still, if it does."""
+        return self._restore.trouble
+
+    def checkpoint_status(self, now: float) -> CheckpointStatus:
+        """`now` is of the same clock as for look()."""
+        node, deciding = self._scene.node, self._checkpoint.deciding
+        current, newest = deciding.round, node.complete[-1] if node.complete else None
+        roll = self._scene.roll
+        late = current.missing() if current is not None else []
+        return CheckpointStatus(
+            id=newest.id if newest is not None else 0,
+            at=newest.at if newest is not None else 0.0,
+            bytes=newest.bytes if newest is not None else 0,
+            seconds=newest.seconds if newest is not None else 0.0,
+            kept=len(node.complete),
+            interval=deciding.interval,
+            running=current.id if current is not None else 0,
+            running_for=now - current.began if current is not None else 0.0,
+            waits_for=tuple(roll.doing(task) for task in late),
+            aborted=node.aborted if node.aborted_because else 0,
+            aborted_because=node.aborted_because,
+            run=node.run,
+            restores=max(0, node.run - 1),
+            restored_at=node.begun_at if node.run > 1 else 0.0,
+            restored_because=node.because,
+            fell_back=self._restore.fell_back,
+        )
+
+    def update_status(self) -> UpdateStatus | None:
+        update = self._scene.updating
+        if update is None:
+            return None
+        return UpdateStatus(
+            epoch=update.epoch,
+            kind=update.kind,
+            phase=update.phase,
+            wanted=update.wanted,
+            containers=update.containers,
+            requested_by=update.requested_by,
+            requested_at=update.requested_at,
+            cut=update.cut,
+            waits_for=tuple(self._update.waits_for),
+            reason=update.reason,
+        )

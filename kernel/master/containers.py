@@ -1,0 +1,106 @@
+"""The containers of a topology, as the Topology Master follows them: who may talk to it, who is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+
+from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
+from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.master.board import Board
+from heronpy.kernel.master.lost import LostContainers
+from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.requests import request_replacement, withdraw_replacement
+from heronpy.kernel.tree import ChildView, ExecutorNode, Registration
+
+log = logging.getLogger(__name__)
+
+
+class Containers:
+    """Those of the plan in force, and of the one to come."""
+
+    def __init__(self, scene: Scene, board: Board, follower: Follower, lost: float) -> None:
+        self._scene = scene
+        self._board = board
+        self._follower = follower
+        self._lost = LostContainers(scene.plan.containers(), lost)
+        self._board.asked = self._lost.asked
+        #: by container: the incarnation of its executor, and restarts of its Stream Manager
+        self._starts: dict[int, tuple[int, int]] = {}
+        #: how often to look for those that are lost
+        self.interval = self._lost.interval
+
+    def follow(self) -> None:
+        """The plan is another one, or another is to come."""
+        # Whoever is only to come is not asked for again: the update waits for it, and rolls back.
+        self._lost.expect(self._scene.plan.containers())
+        tree = self._scene.tree
+        for container in self._scene.containers():
+            self._follower.follow(
+                tree.stream_manager(container),
+                tree.metrics_manager(container),
+                tree.executor(container),
+                tree.given_up(container),
+            )
+
+    def keys(self) -> list[str]:
+        """Of the managers that may talk to us."""
+        tree = self._scene.tree
+        return [
+            registration.public_key
+            for container in self._scene.containers()
+            for path in (tree.stream_manager(container), tree.metrics_manager(container))
+            if (registration := read(self._scene.state, path, Registration)) is not None
+        ]
+
+    def refresh(self) -> None:
+        """Read what the executors say of their children, and who was given up."""
+        self._board.children = self._scene.roll.children = self._children()
+        self._board.given_up = self._given_up()
+
+    def on_heard(self, container: int) -> None:
+        if self._lost.on_heard(container):
+            withdraw_replacement(self._scene.state, self._scene.plan.topology, container)
+
+    def look_for_lost(self) -> None:
+        for container, why in self._lost.look(time.monotonic(), self._hopeless()).items():
+            log.warning("container %d: %s, asking for another", container, why)
+            request_replacement(self._scene.state, self._scene.plan.topology, container, why)
+
+    def _children(self) -> dict[str, ChildView]:
+        children: dict[str, ChildView] = {}
+        for container in self._scene.containers():
+            published = read(self._scene.state, self._scene.tree.executor(container), ExecutorNode)
+            if published is not None:
+                children.update(published.children)
+                self._note_starts(container, published)
+        return children
+
+    def _note_starts(self, container: int, executor: ExecutorNode) -> None:
+        """A container that is new, or whose Stream Manager is started again and again, is not lost."""
+        manager = executor.children.get(manager_name(STREAM_MANAGER, container))
+        starts = executor.incarnation, manager.restarts if manager is not None else 0
+        if self._starts.get(container) != starts:
+            self._starts[container] = starts
+            self._lost.on_started(container)
+
+    def _given_up(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for container in self._scene.plan.containers():
+            with contextlib.suppress(NodeMissing):
+                node = self._scene.state.get(self._scene.tree.given_up(container))
+                found[container] = node.value.decode()
+        return found
+
+    def _hopeless(self) -> set[int]:
+        """Containers that were given up, or whose Stream Manager was."""
+        managers = {
+            container: self._board.children.get(manager_name(STREAM_MANAGER, container))
+            for container in self._scene.plan.containers()
+        }
+        given_up = {
+            each for each, child in managers.items() if child is not None and child.state == "given_up"
+        }
+        return given_up | set(self._board.given_up)

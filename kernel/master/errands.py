@@ -1,0 +1,50 @@
+"""What takes long is done by a second thread, so that beats are answered meanwhile."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from heronpy.kernel.transport import Reactor
+
+T = TypeVar("T")
+
+
+class Errands:
+    """One at a time, in order. What comes of each is told in the reactor's thread."""
+
+    def __init__(self, reactor: Reactor) -> None:
+        self._reactor = reactor
+        #: makes the calls that tell what came of them
+        self.guard: Callable[[Callable[[], None]], None] = _call
+        self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="errands", daemon=True)
+        self._thread.start()
+
+    def run(self, errand: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
+        """`done` gets what the errand returned, or what it raised."""
+
+        def go() -> None:
+            outcome: T | Exception
+            try:
+                outcome = errand()
+            except Exception as error:
+                outcome = error
+            self._reactor.call_from_thread(lambda: self.guard(lambda: done(outcome)))
+
+        self._waiting.put(go)
+
+    def close(self) -> None:
+        """Returns when the errand that runs is over."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (errand := self._waiting.get()) is not None:
+            errand()
+
+
+def _call(call: Callable[[], None]) -> None:
+    call()

@@ -1,0 +1,100 @@
+"""Who is there: the newest word of every task and Stream Manager. Decides; does no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from heronpy.kernel.checkpoints.stored import StoredPart
+from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Stored
+from heronpy.kernel.tree import ChildView
+
+#: states of a task that does what it should
+AT_WORK: Final = frozenset({"running", "paused"})
+#: what an executor says of a child that is not there now
+_ABSENT: Final = frozenset({"waiting", "given_up"})
+
+
+class Roll:
+    """The newest incarnation counts, and what its predecessors still say does not."""
+
+    def __init__(self) -> None:
+        self.beats: dict[int, InstanceBeat] = {}
+        #: container → incarnation of its Stream Manager
+        self.managers: dict[int, int] = {}
+        #: by name, as the executors publish them
+        self.children: Mapping[str, ChildView] = {}
+
+    def on_container(self, beat: ContainerBeat) -> None:
+        if beat.incarnation < self.managers.get(beat.container, 0):
+            return
+        self.managers[beat.container] = beat.incarnation
+        for instance in beat.instances:
+            known = self.beats.get(instance.task)
+            if known is None or instance.incarnation >= known.incarnation:
+                self.beats[instance.task] = instance
+
+    def beat(self, task: Task) -> InstanceBeat:
+        return self.beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
+
+    def incarnation(self, task: Task) -> int:
+        """0 for one that was never heard."""
+        return self.beat(task).incarnation
+
+    def is_there(self, task: Task) -> bool:
+        """Heard, not failed, and nobody has seen it end."""
+        beat = self.beat(task)
+        if beat.state in ("missing", "failed"):
+            return False
+        child = self.children.get(task.label)
+        return child is None or child.state not in _ABSENT
+
+    def absent(self, plan: PhysicalPlan) -> list[str]:
+        """Everybody who is not there, as they are called."""
+        managers = [
+            f"container {container}" for container in plan.containers() if container not in self.managers
+        ]
+        return managers + [task.label for task in plan.tasks if not self.is_there(task)]
+
+    def idle(self, plan: PhysicalPlan) -> list[str]:
+        """Everybody who does not work as they should, and what they do instead."""
+        return [
+            *(f"container {each} (missing)" for each in plan.containers() if each not in self.managers),
+            *(
+                self.doing(task)
+                for task in plan.tasks
+                if self.beat(task).state not in AT_WORK or not self.is_there(task)
+            ),
+        ]
+
+    def incarnations(self, tasks: Iterable[Task]) -> dict[int, int]:
+        return {task.id: self.incarnation(task) for task in tasks}
+
+    def doing(self, task: Task) -> str:
+        """A task and what it is busy with: count[1] (process() for 12 s)."""
+        beat = self.beat(task)
+        child = self.children.get(task.label)
+        if not self.is_there(task) and child is not None and child.last_exit:
+            return f"{task.label} (ended: {child.last_exit})"
+        return f"{task.label} ({beat.busy or beat.error or beat.state})"
+
+    def fate(self, task: Task) -> str:
+        """What became of a task that is another process now."""
+        child = self.children.get(task.label)
+        how = child.last_exit if child is not None else ""
+        return f"{task.label} ended: {how}" if how else f"{task.label} was started again"
+
+
+def parts_of(stored: Stored) -> tuple[StoredPart, ...]:
+    """As they stand in manifests and in the state tree."""
+    return tuple(
+        StoredPart(part.object, part.checksum, part.bytes, tuple(part.groups), part.whole, part.opaque)
+        for part in stored.parts
+    )
+
+
+def named(labels: list[str], most: int = 5) -> str:
+    """The first few, for a line that somebody reads."""
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return ", ".join(labels[:most]) + more

@@ -1,0 +1,168 @@
+"""What the acts of a Topology Master share: the plan in force, who is there, the nodes that it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from heronpy.kernel.checkpoints.demand import being_taken
+from heronpy.kernel.checkpoints.names import own_prefix
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import NodeMissing, VersionConflict
+from heronpy.kernel.master.owned import Changed, OwnedNode
+from heronpy.kernel.master.roll import Roll
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
+from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
+from heronpy.kernel.plugin.opening import open_checkpoint_store
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.registrations import read
+from heronpy.kernel.steps import step
+from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.update import FINISHED, Update
+
+TAKEN_OVER = "the topology master was started again"
+
+
+class Scene:
+    """Reads and writes; what to do is decided elsewhere."""
+
+    def __init__(self, state: StateManager, tree: Tree, incarnation: int, config: Config) -> None:
+        self.state = state
+        self.tree = tree
+        self.incarnation = incarnation
+        self.config = config
+        self.roll = Roll()
+        self.execution = self._execution()
+        self.checkpoints = OwnedNode(state, tree.checkpoints, Checkpoints, incarnation)
+        self.update = OwnedNode(state, tree.update, Update, incarnation)
+        self.plan, self._plan_version = self._written_plan()
+        #: the plan that the running update leads to, once it is written
+        self.coming: PhysicalPlan | None = None
+        #: tuples that are known to be lost
+        self.lost: Callable[[], int] = int
+        self._store: CheckpointStore | None = None
+
+    @property
+    def prefix(self) -> str:
+        """Of what this topology has in the checkpoint store."""
+        return own_prefix(self.plan.topology, self.execution.id)
+
+    @property
+    def node(self) -> Checkpoints:
+        return self.checkpoints.value or Checkpoints(number=0)
+
+    @property
+    def has_runs(self) -> bool:
+        return self.plan.logical.reliability == "effectively_once"
+
+    @property
+    def updating(self) -> Update | None:
+        """The update that runs, or is to."""
+        update = self.update.value
+        return update if update is not None and update.phase not in FINISHED else None
+
+    def store(self) -> CheckpointStore:
+        """Opened when it is first needed: what is wrong with it must not keep a topology from running.
+
+        For errands only, which are one thread.
+        """
+        if self._store is None:
+            self._store = open_checkpoint_store(self.config)
+        return self._store
+
+    def containers(self) -> list[int]:
+        """Of the plan in force, and of the one to come."""
+        coming = self.coming.containers() if self.coming is not None and self.updating else []
+        return sorted({*self.plan.containers(), *coming})
+
+    def take_over(self) -> None:
+        """Begin as the only master: after this, whatever a predecessor still writes is refused, or harmless.
+
+        A checkpoint that it had begun is given up: who has stored their part for whom is not worth asking.
+        """
+        while not self._take_over_checkpoints():
+            continue
+        if self.reread_update() is not None:
+            self._take_over_update()
+
+    def _take_over_checkpoints(self) -> bool:
+        node = self.checkpoints.read() or Checkpoints(number=0)
+        if begun := being_taken(node):
+            node = msgspec.structs.replace(node, aborted=begun, aborted_because=TAKEN_OVER)
+        step("checkpoint.taking_over")
+        try:
+            self.checkpoints.write(node)
+        except Changed:
+            return False  # a predecessor's last word: ours goes on top of it
+        step("checkpoint.taken_over")
+        return True
+
+    def _take_over_update(self) -> None:
+        # First the plan is written as it is: a predecessor that was about to commit has read an earlier
+        # version, and cannot put the next plan in force after we have rolled back.
+        try:
+            self._plan_version = self.state.set(
+                self.tree.physical_plan, self.plan.to_json(), version=self._plan_version
+            )
+        except VersionConflict:
+            # … and if it has just done so, we roll forward
+            self.reread_plan()
+            self._take_over_update()
+
+    def reread_update(self) -> Update | None:
+        """Somebody may have asked for one."""
+        self.update.read()
+        update = self.updating
+        coming = read(self.state, self.tree.next_plan, PhysicalPlan) if update is not None else None
+        fits = coming is not None and update is not None and coming.epoch == update.epoch
+        self.coming = coming if fits else None
+        return update
+
+    def reread_plan(self) -> None:
+        self.plan, self._plan_version = self._written_plan()
+
+    def write_coming(self, plan: PhysicalPlan) -> None:
+        """Before the update says that there is one."""
+        try:
+            version = self.state.get(self.tree.next_plan).version
+            self.state.set(self.tree.next_plan, plan.to_json(), version=version)
+        except NodeMissing:
+            self.state.create(self.tree.next_plan, plan.to_json())
+        self.coming = plan
+
+    def commit(self, plan: PhysicalPlan) -> None:
+        """Put the plan in force, in place of the one we know; Changed if that is not in force."""
+        try:
+            data = plan.to_json()
+            version = self.state.set(self.tree.physical_plan, data, version=self._plan_version)
+        except (VersionConflict, NodeMissing) as error:
+            self.reread_plan()
+            # a later master writes the plan when it begins
+            self.checkpoints.read()
+            msg = "another plan was put in force"
+            raise Changed(msg) from error
+        self.plan, self._plan_version = plan, version
+
+    def packing(self) -> PackingPlan:
+        return PackingPlan.from_json(self.state.get(self.tree.packing_plan).value)
+
+    def write_packing(self, packing: PackingPlan) -> None:
+        node = self.state.get(self.tree.packing_plan)
+        self.state.set(self.tree.packing_plan, packing.to_json(), version=node.version)
+
+    def _execution(self) -> Execution:
+        execution = read(self.state, self.tree.execution, Execution)
+        assert execution is not None
+        return execution
+
+    def _written_plan(self) -> tuple[PhysicalPlan, int]:
+        """The plan that is in force, or the first one of this topology."""
+        try:
+            node = self.state.get(self.tree.physical_plan)
+            return PhysicalPlan.from_json(node.value), node.version
+        except NodeMissing:
+            logical = LogicalPlan.from_json(self.state.get(self.tree.definition).value)
+            plan = physical_plan(logical, self.packing())
+            return plan, self.state.create(self.tree.physical_plan, plan.to_json())

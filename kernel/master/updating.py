@@ -1,0 +1,326 @@
+"""The change of plan, phase by phase: what comes next, whom it waits for, and when it is rolled back.
+
+Decides; does no I/O and has no clock of its own. All that counts is in the node `update`, in the plan that is
+in force and in the beats, so that another master goes on from there: back while the old plan is in force, and
+forward once the new one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from heronpy.kernel.master.roll import Roll, named, parts_of
+from heronpy.kernel.plans import PackingPlan, PhysicalPlan, Task, affected, moves
+from heronpy.kernel.update import Handover, Ledger, Phase, Update
+
+#: for how long those who have not let go yet are waited for; they let go whenever they hear of it
+PATIENCE = 5.0
+
+
+class Wait(NamedTuple):
+    """Nothing to do until these are further."""
+
+    for_whom: list[str]
+
+
+class Write(NamedTuple):
+    """Put this into the node."""
+
+    update: Update
+
+
+class Prepare(NamedTuple):
+    """Write the next plan, and begin."""
+
+
+class Commit(NamedTuple):
+    """Put the next plan in force; these have taken over, and these containers carry them."""
+
+    members: dict[int, int]
+    managers: dict[int, int]
+
+
+class Repack(NamedTuple):
+    """Write the packing: who is not in it ends."""
+
+
+class Restart(NamedTuple):
+    """Have these containers started again."""
+
+    containers: list[int]
+
+
+Move = Wait | Write | Prepare | Commit | Repack | Restart
+
+
+class Situation(NamedTuple):
+    """What is in the state tree, and what is heard."""
+
+    update: Update
+    #: in force
+    plan: PhysicalPlan
+    #: what the update leads to, once that is written
+    coming: PhysicalPlan | None
+    packing: PackingPlan
+    roll: Roll
+    #: what the scheduler's process says that it cannot do
+    trouble: str = ""
+
+    @property
+    def committed(self) -> bool:
+        return self.plan.epoch >= self.update.epoch
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Of both plans, each once."""
+        coming = self.coming.tasks if self.coming is not None else ()
+        return sorted(
+            {task.id: task for task in (*self.plan.tasks, *coming)}.values(), key=lambda one: one.id
+        )
+
+    @property
+    def newcomers(self) -> set[int]:
+        return {task.id for task in self.tasks} - {task.id for task in self.plan.tasks}
+
+    @property
+    def containers(self) -> list[int]:
+        return sorted({task.container for task in self.tasks})
+
+    def giving(self, component: str) -> list[Task]:
+        """Tasks of a component that hand something over."""
+        tasks = self.plan.tasks_of(component)
+        if self.update.kind == "scale":
+            return tasks
+        return [task for task in tasks if task.container in self.update.containers]
+
+    def to_cut(self) -> list[str]:
+        """Components to cut off from their input, upstream ones first."""
+        if self.coming is None:
+            return []
+        if self.update.kind == "scale":
+            return affected(self.plan, self.coming)
+        return [name for name in self.plan.logical.upstream_first() if self.giving(name)]
+
+
+class Updating:
+    """The conductor of one update after the other."""
+
+    def __init__(self, own: int, timeout: float) -> None:
+        #: incarnation of the master that this is part of
+        self._own = own
+        self._timeout = timeout
+        self._at: tuple[int, Phase, int] = (0, "done", 0)
+        self._since = 0.0
+        #: incarnations as first heard in this update, by task and by container
+        self._tasks: dict[int, int] = {}
+        self._managers: dict[int, int] = {}
+        #: tuples that were known to be lost when it began
+        self._lost_before: int | None = None
+        self._phases: dict[Phase, Callable[[Situation, float], Move]] = {
+            "proposed": self._proposed,
+            "prepare": self._prepare,
+            "cut": self._cut,
+            "load": self._load,
+            "release": self._release,
+            "rollback": self._rollback,
+        }
+
+    def decide(self, here: Situation, lost: int, now: float) -> Move:
+        """What to do next. `lost` is how many tuples are known to be lost by now."""
+        self._note(here.update, now)
+        if self._lost_before is None:
+            self._lost_before = lost
+        if not here.committed and here.update.phase in ("prepare", "cut", "load"):
+            reason = self._failure(here) or self._late(here, now)
+            if reason:
+                return self.roll_back(here.update, reason, now)
+        move = self._phases[here.update.phase](here, now)
+        if isinstance(move, Write) and move.update.phase == "done":
+            return Write(self._closed(move.update, here, lost))
+        return move
+
+    def roll_back(self, update: Update, reason: str, now: float) -> Write:
+        return self._to("rollback", update, now, reason=reason)
+
+    def _note(self, update: Update, now: float) -> None:
+        at = update.epoch, update.phase, len(update.cut)
+        if at == self._at:
+            return
+        if update.epoch != self._at[0]:
+            self._tasks, self._managers, self._lost_before = {}, {}, None
+        self._at, self._since = at, now
+
+    def _to(self, phase: Phase, update: Update, now: float, **changed: object) -> Write:
+        """The node of the next phase, with the time that this one took."""
+        ledger = update.ledger or Ledger()
+        spent = ledger.phases.get(update.phase, 0.0) + now - self._since
+        ledger = msgspec.structs.replace(ledger, phases={**ledger.phases, update.phase: round(spent, 4)})
+        return Write(msgspec.structs.replace(update, **{"phase": phase, "ledger": ledger, **changed}))
+
+    def _failure(self, here: Situation) -> str:
+        """Why it cannot go on, before the new plan is in force: anybody's death, anybody's error."""
+        update = here.update
+        if update.master != self._own:
+            return "the topology master was started again"
+        if here.coming is None:
+            return "the next plan is not in the state tree"
+        if here.trouble:
+            return here.trouble
+        for task in here.tasks:
+            if reason := self._lost_task(here, task):
+                return reason
+        for container in here.containers:
+            manager = here.roll.managers.get(container, 0)
+            if manager and self._managers.setdefault(container, manager) != manager:
+                return f"the stream manager of container {container} was started again"
+        return ""
+
+    def _lost_task(self, here: Situation, task: Task) -> str:
+        beat = here.roll.beat(task)
+        if not beat.incarnation:
+            return ""
+        if self._tasks.setdefault(task.id, beat.incarnation) != beat.incarnation:
+            return here.roll.fate(task)
+        if not here.roll.is_there(task):
+            return here.roll.doing(task)
+        if beat.handover.id == here.update.epoch and beat.handover.error:
+            return f"{task.label}: {beat.handover.error}"
+        return ""
+
+    def _late(self, here: Situation, now: float) -> str:
+        if now - self._since <= self._timeout:
+            return ""
+        move = self._phases[here.update.phase](here, now)
+        if not isinstance(move, Wait):
+            return ""
+        return f"{here.update.phase} took longer than {self._timeout:g} s, waiting for {named(move.for_whom)}"
+
+    def _proposed(self, here: Situation, now: float) -> Move:
+        """Begins when everybody is at work: who is missing now would be missed in every phase."""
+        if here.committed:
+            return self._to("rolled_back", here.update, now, reason="the plan has moved on meanwhile")
+        idle = here.roll.idle(here.plan)
+        if not idle:
+            return Prepare()
+        if now - self._since > self._timeout:
+            reason = f"not everybody is at work: {named(idle)}"
+            return self._to("rolled_back", here.update, now, reason=reason)
+        return Wait(idle)
+
+    def _prepare(self, here: Situation, now: float) -> Move:
+        epoch = here.update.epoch
+        late = [
+            here.roll.doing(task)
+            for task in here.tasks
+            if here.roll.beat(task).next_epoch != epoch
+            or (task.id in here.newcomers and here.roll.beat(task).state != "ready")
+        ]
+        late += [f"container {each}" for each in here.containers if each not in here.roll.managers]
+        if late:
+            return Wait(late)
+        components = here.to_cut()
+        if not components:
+            return self._to("load", here.update, now)
+        return self._to("cut", here.update, now, cut=(components[0],))
+
+    def _cut(self, here: Situation, now: float) -> Move:
+        update, components = here.update, here.to_cut()
+        late = [
+            here.roll.doing(task)
+            for name in update.cut
+            for task in here.giving(name)
+            if here.roll.beat(task).handover.id != update.epoch
+        ]
+        if late:
+            return Wait(late)
+        if len(update.cut) < len(components):
+            cut = tuple(components[: len(update.cut) + 1])
+            return Write(msgspec.structs.replace(update, cut=cut))
+        handovers = tuple(
+            Handover(task.id, parts_of(beat.handover), beat.incarnation)
+            for name in components
+            for task in here.giving(name)
+            if (beat := here.roll.beat(task)).handover.parts or update.kind == "restart"
+        )
+        moving = self._to("load", update, now, handovers=handovers).update
+        return Write(msgspec.structs.replace(moving, ledger=_moved(moving, here)))
+
+    def _load(self, here: Situation, now: float) -> Move:
+        if here.update.kind == "restart":
+            return self._reload(here, now)
+        if here.committed:
+            return self._to_release(here, now)
+        assert here.coming is not None
+        late = self._not_loaded(here, here.coming.tasks)
+        return Wait(late) if late else self._commit(here)
+
+    def _reload(self, here: Situation, now: float) -> Move:
+        """The containers end only when the plan is in force: the handovers are in the node by then, and
+        nothing is left that only the old processes know."""
+        if not here.committed:
+            return self._commit(here)
+        gave = {handover.task: handover.incarnation for handover in here.update.handovers}
+        tasks = tuple(task for task in here.plan.tasks if task.id in gave)
+        old = {task.container for task in tasks if 0 < here.roll.incarnation(task) <= gave[task.id]}
+        if old:
+            return Restart(sorted(old))
+        late = self._not_loaded(here, tasks)
+        return Wait(late) if late else self._to_release(here, now)
+
+    def _not_loaded(self, here: Situation, tasks: tuple[Task, ...]) -> list[str]:
+        beats = ((task, here.roll.beat(task)) for task in tasks)
+        return [here.roll.doing(task) for task, beat in beats if beat.loaded_epoch != here.update.epoch]
+
+    def _to_release(self, here: Situation, now: float) -> Write:
+        members = here.roll.incarnations(here.plan.tasks)
+        return self._to("release", here.update, now, members=members)
+
+    def _commit(self, here: Situation) -> Commit:
+        managers = {each: here.roll.managers[each] for each in here.containers}
+        return Commit(here.roll.incarnations(here.tasks), managers)
+
+    def _release(self, here: Situation, now: float) -> Move:
+        """Only forward: whoever dies here is started again with the new plan."""
+        if here.packing != here.update.packing:
+            return Repack()
+        late = [
+            here.roll.doing(task)
+            for task in here.plan.tasks
+            if here.roll.beat(task).current_epoch < here.update.epoch or not here.roll.is_there(task)
+        ]
+        return Wait(late) if late else self._to("done", here.update, now)
+
+    def _rollback(self, here: Situation, now: float) -> Move:
+        late = [
+            here.roll.doing(task)
+            for task in here.plan.tasks
+            if here.roll.is_there(task) and here.roll.beat(task).next_epoch == here.update.epoch
+        ]
+        if late and now - self._since < PATIENCE:
+            return Wait(late)
+        return self._to("rolled_back", here.update, now)
+
+    def _closed(self, update: Update, here: Situation, lost: int) -> Update:
+        beats = [here.roll.beat(task) for task in here.plan.tasks]
+        held = (beat.held_seconds for beat in beats if beat.current_epoch == update.epoch)
+        assert update.ledger is not None
+        ledger = msgspec.structs.replace(
+            update.ledger, lost=lost - (self._lost_before or 0), pause_seconds=max(held, default=0.0)
+        )
+        return msgspec.structs.replace(update, ledger=ledger)
+
+
+def _moved(update: Update, here: Situation) -> Ledger:
+    """Counted while the old plan is still known."""
+    assert here.coming is not None
+    assert update.ledger is not None
+    moving = moves(here.plan, here.coming)
+    return msgspec.structs.replace(
+        update.ledger,
+        groups_moved=sum(len(groups) for groups in moving.values()),
+        groups=sum(len(here.plan.key_groups.get(name, ())) for name in update.cut),
+        bytes_moved=sum(part.bytes for handover in update.handovers for part in handover.parts),
+    )
