@@ -7,20 +7,31 @@ import shutil
 import click
 
 from heronpy.cli.options import complete_names, takes_settings
+from heronpy.cli.saved import counted, open_store, saved_of, total_bytes
 from heronpy.cli.topologies import names, open_state, require
 from heronpy.container.folders import work_folder
 from heronpy.container.teardown import kill_topology
+from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import HeronError
 from heronpy.kernel.names import checked_name
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.registrations import read
+from heronpy.kernel.tree import Tree
 
 
 @click.command("kill")
 @click.argument("wanted", metavar="NAME...", nargs=-1, shell_complete=complete_names)
 @click.option("--all", "everything", is_flag=True, help="End every topology.")
 @click.option("--keep-logs", is_flag=True, help="Leave the logs where they are.")
+@click.option(
+    "--keep-checkpoints", is_flag=True, help="Leave its complete checkpoints, for submit FILE --from NAME."
+)
 @takes_settings
-def command(config: Config, wanted: tuple[str, ...], everything: bool, keep_logs: bool) -> None:
-    """End topologies NAME…: their processes, sockets, files and state.
+def command(
+    config: Config, wanted: tuple[str, ...], everything: bool, keep_logs: bool, keep_checkpoints: bool
+) -> None:
+    """End topologies NAME…: their processes, sockets, files, checkpoints and state.
 
     Also clears what a half-failed submit or a crash has left. It may be repeated.
     """
@@ -34,8 +45,38 @@ def command(config: Config, wanted: tuple[str, ...], everything: bool, keep_logs
             if not work_folder(config, checked_name("topology", name)).exists():
                 require(state, name)
         for name in chosen:
-            kill_topology(config, state, name, config.number("kill.timeout"), keep_logs=keep_logs)
+            checkpoints = _checkpoints(config, state, name)
+            kill_topology(
+                config,
+                state,
+                name,
+                config.number("kill.timeout"),
+                keep_logs=keep_logs,
+                keep_checkpoints=keep_checkpoints,
+            )
             if not keep_logs:
                 # a topology that failed to start is gone already, but for its logs
                 shutil.rmtree(work_folder(config, name), ignore_errors=True)
-            click.echo(f"{name} is gone")
+            click.echo(f"{name} is gone{_fate(name, checkpoints, keep_checkpoints)}")
+
+
+def _checkpoints(config: Config, state: StateManager, name: str) -> str:
+    """How many it has, and how large; empty for none."""
+    node = read(state, Tree(name).checkpoints, Checkpoints)
+    if node is None or not node.complete:
+        return ""
+    try:
+        with open_store(config, name) as store:
+            own = [one for one in saved_of(state, store, name).found if one.running]
+            return counted(len(own), total_bytes(store, own))
+    except HeronError:
+        # whether they can be removed is the affair of who removes them
+        return counted(len(node.complete), max(ref.bytes for ref in node.complete))
+
+
+def _fate(name: str, checkpoints: str, kept: bool) -> str:
+    if not checkpoints:
+        return ""
+    if kept:
+        return f"; {checkpoints} kept (next: heronpy submit FILE --from {name})"
+    return f", with {checkpoints}"

@@ -27,6 +27,7 @@ VERBS = {
     "top": "Watch the numbers of a topology, live.",
     "logs": "Show or follow what a topology's processes wrote.",
     "plan": "Show which instance runs in which container.",
+    "checkpoints": "List what a topology has saved, take or verify a checkpoint.",
     "activate": "Let the spouts of a topology emit again.",
     "deactivate": "Pause the spouts of a topology.",
     "update": "Change the parallelism of a running topology, or its config.",

@@ -73,6 +73,11 @@ def takes_duration(verb: F) -> F:
     return click.option("--for", "seconds", metavar="DURATION", callback=duration, help=help_text)(verb)
 
 
+def takes_timeout(help: str) -> Callable[[F], F]:
+    """Adds --timeout DURATION; the verb gets it as `timeout`, None when it was not given."""
+    return click.option("--timeout", metavar="DURATION", callback=_seconds, help=help)
+
+
 def takes_name(verb: F) -> F:
     """Adds the argument NAME, an existing topology."""
     return click.argument("name", shell_complete=complete_names)(verb)

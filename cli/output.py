@@ -38,6 +38,15 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def size(number: float) -> str:
+    """43200000 → "41.2 MB"."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} TB"
+
+
 def plural(number: int, noun: str) -> str:
     """1 container, 2 containers."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

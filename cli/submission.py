@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heronpy.cli.base import Base
 from heronpy.cli.log_files import tail
 from heronpy.cli.status_view import waiting_for
 from heronpy.cli.version import engine_version
@@ -22,6 +23,7 @@ from heronpy.container.folders import create_launch, launch_file, work_folder
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
+from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import HeronError, NodeExists, TimedOut, UserError
@@ -29,6 +31,7 @@ from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
@@ -52,6 +55,8 @@ class Prepared(NamedTuple):
 
     logical: LogicalPlan
     packing: PackingPlan
+    #: what it begins with, if not with nothing
+    base: Base | None = None
 
 
 class StartFailed(UserError):
@@ -186,7 +191,8 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
     for component in topology.components:
         tree_limits({**topology.config, **component.config})
     drops_when_full(topology, default=config["credit.when_full"] == "drop")
-    checkpoint_interval(topology, config)
+    if checkpoint_interval(topology, config):
+        open_checkpoint_store(config, registry).close()
     manager = registry.resource_manager(config.text("packing.algorithm"))()
     try:
         manager.initialize(config, topology)
@@ -230,9 +236,18 @@ def _start(config: Config, state: StateManager, prepared: Prepared, execution: E
     state.set(tree.execution, msgspec.json.encode(known))
     state.set(tree.definition, prepared.logical.to_json())
     state.set(tree.packing_plan, prepared.packing.to_json())
+    state.set(tree.checkpoints, _first_node(config, prepared, launch.execution).to_json())
     state.set(tree.live, msgspec.json.encode(Live(RUNNING)))
     scheduler_host.start(path)
     return launch
+
+
+def _first_node(config: Config, prepared: Prepared, execution: str) -> Checkpoints:
+    if prepared.base is None:
+        return Checkpoints()
+    ref = prepared.base.copy(config, prepared.logical.name, execution)
+    # its number is taken, so the next one gets another
+    return Checkpoints(base=ref, complete=(ref,), started=ref.id)
 
 
 def _clear_old_logs(config: Config, name: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from heronpy.cli.base import find_base
 from heronpy.cli.options import shortcut, takes_output, takes_settings
 from heronpy.cli.output import echo_json
 from heronpy.cli.plan import show_plan, size_of
@@ -14,7 +15,9 @@ from heronpy.cli.starting import start, warn
 from heronpy.cli.submission import Prepared, prepare
 from heronpy.cli.topologies import log_folder, open_state
 from heronpy.container.launch import TopologyLaunch
+from heronpy.kernel.checkpoints.compatibility import DROP
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError
 from heronpy.kernel.plugin import Registry
 
 
@@ -24,13 +27,23 @@ from heronpy.kernel.plugin import Registry
 @shortcut("--packing", "NAME", "Packing plugin.")
 @shortcut("--scheduler", "NAME", "Scheduler plugin.")
 @click.option("--name", help="Name of the topology, instead of its own.")
+@click.option("--from", "base", metavar="CHECKPOINT", help="Begin with a checkpoint: NAME, or NAME@ID.")
+@click.option(DROP, "drop", is_flag=True, help="Leave state behind that no component takes over.")
 @click.option("--dry-run", is_flag=True, help="Show what would run where, and start nothing.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it runs (the default), or not.")
 @shortcut("--timeout", "DURATION", "How long to wait, e.g. 30s.")
 @takes_output
 @takes_settings
 def command(
-    config: Config, file: str, args: tuple[str, ...], name: str | None, dry_run: bool, wait: bool, output: str
+    config: Config,
+    file: str,
+    args: tuple[str, ...],
+    name: str | None,
+    base: str | None,
+    drop: bool,
+    dry_run: bool,
+    wait: bool,
+    output: str,
 ) -> None:
     """Start the topologies that FILE defines, and wait until they run.
 
@@ -38,6 +51,11 @@ def command(
     """
     registry = Registry.load()
     prepared = prepare(config, registry, file, args, name)
+    if base is not None:
+        prepared = [_with_base(config, registry, prepared, base, drop)]
+    elif drop:
+        msg = f"{DROP} goes with --from CHECKPOINT"
+        raise click.UsageError(msg, click.get_current_context())
     warn(prepared)
     if dry_run:
         _show_plans(prepared, output)
@@ -55,13 +73,31 @@ def command(
                 _echo_json(started, len(prepared))
 
 
+def _with_base(
+    config: Config, registry: Registry, prepared: list[Prepared], label: str, drop: bool
+) -> Prepared:
+    if len(prepared) != 1:
+        msg = f"the file defines {len(prepared)} topologies, and --from is for one"
+        raise UserError(msg, hint="a file for each")
+    with open_state(config, registry) as state:
+        base = find_base(config, state, label, prepared[0].logical, drop=drop)
+    return prepared[0]._replace(base=base)
+
+
 def _show_plans(prepared: list[Prepared], output: str) -> None:
     if output == "json":
-        _echo_json([plan_json(one.packing, one.logical) for one in prepared], len(prepared))
+        _echo_json([_plan_json(one) for one in prepared], len(prepared))
         return
     for one in prepared:
         show_plan(one.packing, one.logical, output)
+        if one.base is not None:
+            click.echo(f"begins with {one.base.described(one.logical)}")
     click.echo("nothing was started")
+
+
+def _plan_json(one: Prepared) -> dict[str, Any]:
+    plan = plan_json(one.packing, one.logical)
+    return plan if one.base is None else {**plan, "from": one.base.found.label}
 
 
 def _echo_json(found: list[Any], topologies: int) -> None:
@@ -83,5 +119,7 @@ def _started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool) 
 def _show_started(config: Config, one: Prepared, wait: bool) -> None:
     name, logs = one.logical.name, log_folder(config, one.logical.name)
     click.echo(f"{name} {'runs' if wait else 'was submitted'}: {size_of(one.packing)}")
+    if one.base is not None:
+        click.echo(f"from  {one.base.described(one.logical)}")
     click.echo(f"logs  {logs}")
     click.echo(f"next  heronpy top {name} | heronpy status {name} | heronpy kill {name}")

@@ -256,7 +256,14 @@ class SchedulerHost:
         if request.kind == "kill":
             self._scheduler.on_kill()
             work = Path(self._launch.work)
-            clear_topology(self._state, self._name, work, self._launch, keep_logs=request.keep_logs)
+            clear_topology(
+                self._state,
+                self._name,
+                work,
+                self._launch,
+                keep_logs=request.keep_logs,
+                keep_checkpoints=request.keep_checkpoints,
+            )
             self._stopping = True
             return
         everyone = self._everyone()

@@ -13,6 +13,7 @@ from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
+from heronpy.container.saved import clear_checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import PackingPlan
@@ -28,7 +29,13 @@ NODE_SECONDS = 5.0
 
 
 def kill_topology(
-    config: Config, state: StateManager, name: str, timeout: float, *, keep_logs: bool = False
+    config: Config,
+    state: StateManager,
+    name: str,
+    timeout: float,
+    *,
+    keep_logs: bool = False,
+    keep_checkpoints: bool = False,
 ) -> bool:
     """End every process of the topology, remove its files and its nodes. False when there was nothing.
 
@@ -40,7 +47,7 @@ def kill_topology(
         return False
     with HostProcess(state, name) as host:
         if host.present:
-            request = Request(kind="kill", keep_logs=keep_logs)
+            request = Request(kind="kill", keep_logs=keep_logs, keep_checkpoints=keep_checkpoints)
             asked = not host.stopped
             done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
             if done and _vanished(state, tree.root):
@@ -51,15 +58,29 @@ def kill_topology(
     launch = TopologyLaunch.read(file) if file.exists() else None
     if launch is not None:
         _kill_containers(config, state, launch, str(file))
-    clear_topology(state, name, work_folder(config, name), launch, keep_logs=keep_logs)
+    clear_topology(
+        state,
+        name,
+        work_folder(config, name),
+        launch,
+        keep_logs=keep_logs,
+        keep_checkpoints=keep_checkpoints,
+    )
     return True
 
 
 def clear_topology(
-    state: StateManager, name: str, work: Path, launch: TopologyLaunch | None, *, keep_logs: bool
+    state: StateManager,
+    name: str,
+    work: Path,
+    launch: TopologyLaunch | None,
+    *,
+    keep_logs: bool,
+    keep_checkpoints: bool,
 ) -> None:
     """Remove files, then nodes: while there is a node, somebody can find out what else is left."""
     if launch is not None:
+        clear_checkpoints(state, launch, keep=keep_checkpoints)
         shutil.rmtree(launch.sockets, ignore_errors=True)
     kept = {"logs"} if keep_logs else set()
     with contextlib.suppress(FileNotFoundError):

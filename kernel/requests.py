@@ -20,6 +20,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     #: replace is as restart, but with the restart policy's pauses, and nobody waits for the answer
     kind: Literal["kill", "restart", "replace"]
     keep_logs: bool = False
+    keep_checkpoints: bool = False
     #: None is all of them
     container: int | None = None
     #: why to replace it

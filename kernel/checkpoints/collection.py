@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from heronpy.kernel.checkpoints.manifest import Manifest, ref_name
-from heronpy.kernel.checkpoints.names import origin_of
+from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest, ref_name
+from heronpy.kernel.checkpoints.names import MANIFEST, REF, origin_of
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 
@@ -43,12 +43,22 @@ def collect(
     newest: int,
     updates_over: int = 0,
 ) -> list[str]:
-    """Delete what is garbage, and say what that was. May be repeated, and be cut short at any point.
-
-    The first to go are manifests: what is left of a checkpoint of which something is gone cannot be found.
-    """
-    gone = garbage(store.names(f"{prefix}/"), prefix, needed(kept), newest=newest, updates_over=updates_over)
-    gone.sort(key=lambda name: (not name.endswith(("/ref", "/manifest")), name))
-    for name in gone:
+    """Delete what is garbage, and say what that was. May be repeated, and be cut short at any point."""
+    names = store.names(f"{prefix}/")
+    gone = garbage(names, prefix, needed(kept), newest=newest, updates_over=updates_over)
+    ordered = _unfindable_first(gone)
+    for name in ordered:
         store.delete(name)
-    return gone
+    return ordered
+
+
+def delete_checkpoints(store: CheckpointStore, prefix: str, stay: Iterable[CheckpointRef]) -> None:
+    """Of an execution that is over, delete everything but these checkpoints."""
+    keep = needed((ref, read_manifest(store, ref)) for ref in stay)
+    for name in _unfindable_first(set(store.names(f"{prefix}/")) - keep):
+        store.delete(name)
+
+
+def _unfindable_first(names: Iterable[str]) -> list[str]:
+    """Manifests go first: what is left of a checkpoint of which something is gone cannot be found."""
+    return sorted(names, key=lambda name: (not name.endswith((f"/{REF}", f"/{MANIFEST}")), name))

@@ -1,0 +1,63 @@
+"""What becomes of a topology's checkpoints when it is killed."""
+
+from __future__ import annotations
+
+import logging
+
+from heronpy.container.launch import TopologyLaunch
+from heronpy.kernel.checkpoints.collection import delete_checkpoints
+from heronpy.kernel.checkpoints.manifest import read_manifest, ref_name, write_ref
+from heronpy.kernel.checkpoints.names import own_prefix
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import CheckpointDamaged, HeronError, UserError
+from heronpy.kernel.plugin import CheckpointStore, StateManager
+from heronpy.kernel.plugin.opening import open_checkpoint_store
+from heronpy.kernel.registrations import read
+from heronpy.kernel.tree import Tree
+
+log = logging.getLogger(__name__)
+
+
+def clear_checkpoints(state: StateManager, launch: TopologyLaunch, *, keep: bool) -> None:
+    """Remove all that this execution has in the checkpoint store, or all but its complete checkpoints.
+
+    No process of the topology may be left, for it might write more.
+    """
+    tree = Tree(launch.topology)
+    node = read(state, tree.checkpoints, Checkpoints)
+    if node is not None and not node.started and node.base is None and not state.exists(tree.update):
+        return  # it has never stored anything, so its store need not even be reachable
+    try:
+        _clear(Config.from_plain(launch.config), launch, node, keep)
+    except HeronError as error:
+        if keep:
+            log.warning("what is not part of a complete checkpoint was not removed: %s", error)
+            return
+        msg = f"the checkpoints of {launch.topology!r} cannot be removed: {error}"
+        raise UserError(msg, hint=f"heronpy kill {launch.topology} --keep-checkpoints") from error
+
+
+def _clear(config: Config, launch: TopologyLaunch, node: Checkpoints | None, keep: bool) -> None:
+    store = open_checkpoint_store(config)
+    try:
+        kept = _kept(store, node) if keep and node is not None else []
+        delete_checkpoints(store, own_prefix(launch.topology, launch.execution), kept)
+    finally:
+        store.close()
+
+
+def _kept(store: CheckpointStore, node: Checkpoints) -> list[CheckpointRef]:
+    """The complete ones, each with a reference beside it by which it can be found without its node."""
+    kept = []
+    for ref in node.complete:
+        try:
+            read_manifest(store, ref)
+        except CheckpointDamaged as error:
+            log.warning("checkpoint %d is not kept: %s", ref.id, error)
+            continue
+        if not store.names(ref_name(ref)):
+            write_ref(store, ref)
+        kept.append(ref)
+    return kept

@@ -1,0 +1,95 @@
+"""Whether a topology can go on with what another one has saved."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+
+from heronpy.kernel.checkpoints.manifest import Manifest
+from heronpy.kernel.errors import UserError, did_you_mean
+from heronpy.kernel.plans import LogicalPlan
+
+DROP = "--allow-dropped-state"
+
+
+def check_compatible(label: str, manifest: Manifest, plan: LogicalPlan, *, drop: bool = False) -> None:
+    """A UserError with the first reason why not. With `drop`, state that has no place is no reason."""
+    if manifest.key_groups != plan.key_groups:
+        msg = (
+            f"checkpoint {label} has {manifest.key_groups} key groups, and topology {plan.name!r} has"
+            f" {plan.key_groups}: the number cannot change"
+        )
+        raise UserError(msg, hint=f"topology.key.groups: {manifest.key_groups} in its config")
+    _check_splits(label, manifest, plan)
+    for component in sorted(keyed(manifest) | opaque(manifest)):
+        reason = _no_place(manifest, plan, component)
+        if reason and not drop:
+            msg = f"checkpoint {label} has {reason}"
+            raise UserError(msg, hint=f"{DROP}, if it is not wanted any more")
+        if not reason and component in opaque(manifest):
+            _check_parallelism(label, manifest, plan, component)
+
+
+def dropped(manifest: Manifest, plan: LogicalPlan) -> list[str]:
+    """The components whose state would be left behind."""
+    return [name for name in sorted(keyed(manifest) | opaque(manifest)) if _no_place(manifest, plan, name)]
+
+
+def without(manifest: Manifest, components: Collection[str]) -> Manifest:
+    """The checkpoint without the state of some components."""
+    tasks = tuple(
+        msgspec.structs.replace(task, parts=()) if task.component in components else task
+        for task in manifest.tasks
+    )
+    return msgspec.structs.replace(manifest, tasks=tasks)
+
+
+def keyed(manifest: Manifest) -> set[str]:
+    """Components that have saved key groups, or splits."""
+    return {task.component for task in manifest.tasks if any(part.groups for part in task.parts)}
+
+
+def opaque(manifest: Manifest) -> set[str]:
+    """Components whose tasks have each saved a state of their own."""
+    return {task.component for task in manifest.tasks if any(part.opaque for part in task.parts)}
+
+
+def _check_splits(label: str, manifest: Manifest, plan: LogicalPlan) -> None:
+    for component, split in _lost_splits(manifest, plan):
+        known = plan.component(component).splits
+        msg = (
+            f"checkpoint {label} has a position in split {split!r} of {component!r}, which topology"
+            f" {plan.name!r} does not have{did_you_mean(split, known)}"
+        )
+        raise UserError(msg, hint="all of the old splits, and new ones behind them")
+
+
+def _lost_splits(manifest: Manifest, plan: LogicalPlan) -> Iterator[tuple[str, str]]:
+    for component in plan.components:
+        for split in manifest.splits.get(component.name, ()):
+            if split not in component.splits:
+                yield component.name, split
+
+
+def _no_place(manifest: Manifest, plan: LogicalPlan, name: str) -> str:
+    """Why nobody can take over the state of a component; empty when somebody can."""
+    found = next((component for component in plan.components if component.name == name), None)
+    if found is None:
+        close = did_you_mean(name, plan.parallelism())
+        return f"state of {name!r}, which topology {plan.name!r} does not have{close}"
+    if name in keyed(manifest) and name not in manifest.splits and not found.by_fields:
+        return f"state by keys of {name!r}, which reads nothing by fields grouping any more"
+    if name in opaque(manifest) and found.state == "keyed":
+        return f"a state for each task of {name!r}, which keeps its state by keys now"
+    return ""
+
+
+def _check_parallelism(label: str, manifest: Manifest, plan: LogicalPlan, name: str) -> None:
+    before, now = manifest.parallelism()[name], plan.parallelism()[name]
+    if before != now:
+        msg = (
+            f"checkpoint {label} has {before} instances of {name!r} and not {now}: each has a state of its"
+            " own, which nobody can divide"
+        )
+        raise UserError(msg, hint=f"parallelism {before}, and keyed = True in a class that can be scaled")
