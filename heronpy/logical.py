@@ -23,6 +23,7 @@ from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Source, Stream
 from heronpy.kernel.plans.logical import DEFAULT_KEY_GROUPS, GroupingKind, Reliability
 from heronpy.spec import HeronComponentSpec
+from heronpy.splits import declared_splits
 from heronpy.stream import AnyGrouping, CustomGrouping, FieldsGrouping, GroupingType
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def to_logical_plan(topology: type[Topology], source: Source) -> LogicalPlan:
     plain, opaque = split_config(config, f"topology {name!r}")
     return LogicalPlan(
         name=name,
-        components=topology._components,
+        components=tuple(
+            msgspec.structs.replace(component, splits=declared_splits(spec, {**config, **component.config}))
+            for component, spec in zip(topology._components, topology._heron_specs, strict=True)
+        ),
         config=plain,
         opaque_config=opaque,
         reliability=_reliability(config[TOPOLOGY_RELIABILITY_MODE]),

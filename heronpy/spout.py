@@ -47,7 +47,12 @@ class BaseSpout(BaseComponent):
 
 
 class Spout(BaseSpout):
-    """Write `next_tuple`; declare `outputs = ["field", …]`; the rest may be left out."""
+    """Write `next_tuple`; declare `outputs = ["field", …]`; the rest may be left out.
+
+    A source in parts declares those: `splits = ["a", "b"]`, a number, or a classmethod `splits(cls, config)`
+    that is asked once, at submit. In the instance `self.splits` is a tuple of those that are this task's,
+    another one after the topology was scaled, and `self.state[split]` is for the position in each.
+    """
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
         """Called once in the instance, before anything else."""

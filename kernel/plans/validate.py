@@ -163,6 +163,11 @@ def _warnings(component: Component) -> list[str]:
     ]
     if component.kind == "spout" and not component.outputs:
         warnings.append(f"{_label(component)} declares no outputs, so it cannot emit")
+    if component.splits and component.parallelism > len(component.splits):
+        warnings.append(
+            f"{_label(component)} has parallelism {component.parallelism} and {len(component.splits)} splits:"
+            " some of its tasks have none"
+        )
     keys = {edge.grouping.fields for edge in component.inputs if edge.grouping.kind == "fields"}
     if len({len(key) for key in keys}) > 1:
         shown = " and ".join(f"({', '.join(key)})" for key in sorted(keys, key=len))
