@@ -75,7 +75,7 @@ def takes_duration(verb: F) -> F:
 
 def takes_timeout(help: str) -> Callable[[F], F]:
     """Adds --timeout DURATION; the verb gets it as `timeout`, None when it was not given."""
-    return click.option("--timeout", metavar="DURATION", callback=_seconds, help=help)
+    return click.option("--timeout", metavar="DURATION", callback=duration, help=help)
 
 
 def takes_name(verb: F) -> F:
