@@ -220,9 +220,7 @@ def test_a_kill_whose_store_is_out_of_reach_leaves_the_topology_to_be_found(
     state.set(TREE.checkpoints, Checkpoints(number=2, started=1).to_json())
     killed = heronpy("kill", NAME)
     assert killed.exit_code == 1
-    assert killed.stderr.startswith(
-        "error: the checkpoints of 'WordCount' cannot be removed: cannot use"
-    )
+    assert killed.stderr.startswith("error: the checkpoints of 'WordCount' cannot be removed: cannot use")
     assert killed.stderr.endswith("(try: heronpy kill WordCount --keep-checkpoints)\n")
     assert state.children("/") == [NAME]
     assert heronpy("kill", NAME, "--keep-checkpoints").exit_code == 0
