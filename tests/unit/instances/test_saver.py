@@ -90,15 +90,17 @@ def test_a_group_that_became_empty_does_not_come_back(keeper: Keeper) -> None:
 
 
 def test_many_changes_are_not_counted_one_by_one(keeper: Keeper) -> None:
+    kinds: list[type] = []
     filled(keeper)
-    assert type(keeper.state) is KeyedState
+    kinds.append(type(keeper.state))
     keeper.saver.snapshot(1, 0, {})
-    assert type(keeper.state) is FrozenState
+    kinds.append(type(keeper.state))
     keeper.finish()
-    assert type(keeper.state) is CountedState
-    for number in range(33):
+    kinds.append(type(keeper.state))
+    for number in range(33):  # more than four for each group
         keeper.state[f"word{number}"] = 2
-    assert type(keeper.state) is KeyedState, "more than four for each group"
+    kinds.append(type(keeper.state))
+    assert kinds == [KeyedState, FrozenState, CountedState, KeyedState]
     assert groups_in(keeper, keeper.save(2)) == {"2/2-1": tuple(range(8))}
 
 
