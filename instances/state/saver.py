@@ -191,7 +191,7 @@ class Saver:
             return
         if job.kind == "snapshot":
             self._written.append((job, part))
-        job.stored.parts.append(_part(part, part.groups, whole=part.whole))
+        job.stored.parts.append(_part(part, part.groups, whole=part.whole, opaque=STATE in job.extras))
         job.step("stored")
         self._on_stored(job.stored, job.kind)
 
@@ -229,7 +229,12 @@ def _parts(ledger: Mapping[int, object]) -> list[Part]:
     return [_part(part, groups[name], whole=False) for name, part in parts.items()]
 
 
-def _part(part: StoredPart, groups: Iterable[int], *, whole: bool) -> Part:
+def _part(part: StoredPart, groups: Iterable[int], *, whole: bool, opaque: bool = False) -> Part:
     return Part(
-        object=part.object, checksum=part.checksum, bytes=part.bytes, groups=sorted(groups), whole=whole
+        object=part.object,
+        checksum=part.checksum,
+        bytes=part.bytes,
+        groups=sorted(groups),
+        whole=whole,
+        opaque=opaque,
     )

@@ -77,7 +77,8 @@ def take_checkpoint(
             changed.clear()
             if _answered(state, path):
                 return _taken(state, topology, before)
-            progress(_waiting_for(state, topology))
+            if newest_complete(state, topology) == before:
+                progress(_waiting_for(state, topology))
             if not changed.wait(max(0.0, deadline - time.monotonic())):
                 last = _waiting_for(state, topology)
                 msg = f"no checkpoint of {topology!r} in {format_duration(timeout)}: {last}"

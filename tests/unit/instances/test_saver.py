@@ -224,6 +224,7 @@ def test_a_state_that_is_not_keyed_is_saved_at_once_and_as_a_whole() -> None:
     keeper.saver.snapshot(1, 0, {"rows": b"r"})
     keeper.state["tuples"].append("later")
     stored = keeper.finish()
+    assert [(part.whole, part.opaque) for part in stored.parts] == [(True, True)]
     assert saved_in(keeper, stored).extras == [{"rows": b"r"}]
     back = restored(keeper, stored, Opaque)
     assert back == {"tuples": deque([tup]), ("any", "key"): {1: "one"}}
