@@ -1,0 +1,188 @@
+"""What a task does at a barrier, and when the checkpoint is complete or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from heronpy import Bolt, Grouping, Spout, Topology
+from heronpy.instances.acking.completion import Awaiting
+from heronpy.instances.alignment import Cut
+from heronpy.instances.attention import Abandoned, Attention, News
+from heronpy.instances.progress import Progress
+from heronpy.instances.runs import LeaveForNextRun, origin_of
+from heronpy.instances.transactions import TRANSACTIONS, Transactions
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.update import Update
+from heronpy.testing import TopologyTest
+from heronpy.testing.placing import placed
+from heronpy.transactions import TransactionalSink
+
+
+class Words(Spout):
+    outputs = ("word",)
+
+
+class Sink(TransactionalSink, Bolt):
+    """Writes down what it is asked to do."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def begin(self) -> None:
+        self.asked.append("begin")
+
+    def prepare(self, checkpoint: int) -> bytes:
+        self.asked.append(("prepare", checkpoint))
+        return b"t%d" % checkpoint
+
+    def commit(self, handle: bytes) -> None:
+        self.asked.append(("commit", handle))
+
+    def abort(self) -> None:
+        self.asked.append("abort")
+
+    def process(self, tup: object) -> None:
+        self.asked.append("process")
+
+
+class OnceOnly(Topology):
+    config = {"topology.reliability.mode": "EFFECTIVELY_ONCE"}
+    words = Words.spec()
+    sink = Sink.spec(inputs={words: Grouping.SHUFFLE})
+
+
+class Radio:
+    """News as the control thread would have it."""
+
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        self.news = 0
+        self.plan: PhysicalPlan | None = placed(OnceOnly, 1)[0]
+        self.active = True
+        self.checkpoints: Checkpoints | None = checkpoints
+        self.update: Update | None = None
+        self.next_plan: PhysicalPlan | None = None
+        self.progress = Progress()
+
+    def tell(self) -> None:
+        pass
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.heard: list[News] = []
+        self.acted = 0
+
+    def hear(self, news: News) -> None:
+        self.heard.append(news)
+
+    def act(self) -> None:
+        self.acted += 1
+
+
+def ref(number: int) -> CheckpointRef:
+    return CheckpointRef(number, f"t/e/{number}/manifest", "")
+
+
+def test_news_is_heard_once_inside_emit_too_but_acted_on_between_calls_only() -> None:
+    radio, listener = Radio(Checkpoints()), Listener()
+    attention = Attention(radio)
+    attention.listeners.append(listener)
+    attention.peek()
+    attention.peek()
+    assert (len(listener.heard), listener.acted) == (1, 0)
+    attention.look()
+    assert (len(listener.heard), listener.acted) == (1, 1)
+    radio.news += 1
+    attention.look()
+    assert (len(listener.heard), listener.acted) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("run", "members", "leaves"),
+    [(2, {2: 7}, False), (3, {2: 7}, True), (3, {2: 6}, False), (3, {}, False), (1, {2: 7}, False)],
+)
+def test_a_task_leaves_its_run_for_a_later_one_that_it_is_a_member_of(
+    run: int, members: dict[int, int], leaves: bool
+) -> None:
+    watch, radio = LeaveForNextRun(2, task=2, incarnation=7), Radio(Checkpoints(run=run, members=members))
+    if leaves:
+        with pytest.raises(Abandoned):
+            watch.hear(radio)
+    else:
+        watch.hear(radio)
+
+
+def test_effectively_once_everybody_begins_with_the_same_checkpoint_else_each_with_the_newest() -> None:
+    node = Checkpoints(base=ref(3), complete=(ref(4), ref(5)))
+    together, _ = placed(OnceOnly, 1)
+
+    class Alone(Topology):
+        words = Words.spec()
+
+    alone, _ = placed(Alone, 1)
+    assert origin_of(together, node) == ref(3)
+    assert origin_of(alone, node) == ref(5)
+    assert origin_of(alone, Checkpoints(base=ref(1))) == ref(1)
+    assert origin_of(alone, Checkpoints()) is None
+
+
+def test_ids_are_over_with_the_first_complete_checkpoint_behind_them() -> None:
+    awaiting = Awaiting()
+    awaiting.note("a", 1.0)
+    awaiting.cut(1)
+    awaiting.note("b", 2.0)
+    awaiting.cut(2)  # 1 was given up
+    awaiting.note("c", 3.0)
+    awaiting.cut(3)
+    awaiting.note("d", 4.0)
+    assert awaiting.pending == 4
+    over = awaiting.complete(2, 5.0)
+    assert (over.ids, over.born, over.at) == (["a", "b"], [1.0, 2.0], 5.0)
+    assert awaiting.complete(2, 6.0).ids == []
+    assert awaiting.pending == 2
+    assert awaiting.complete(3, 6.0).ids == ["c"]
+
+
+def test_a_transaction_is_committed_when_its_checkpoint_is_complete() -> None:
+    sink = Sink.__new__(Sink)
+    sink.asked = []
+    transactions = Transactions(sink)
+    transactions.recover()
+    transactions.prepare(1)
+    transactions.complete(1)
+    transactions.complete(1)
+    assert sink.asked == ["abort", "begin", ("prepare", 1), "begin", ("commit", b"t1")]
+
+
+def test_a_transaction_whose_checkpoint_is_given_up_is_committed_with_the_next_and_saved_with_it() -> None:
+    sink = Sink.__new__(Sink)
+    sink.asked = []
+    transactions = Transactions(sink)
+    transactions.recover()
+    transactions.prepare(1)
+    saved = transactions.prepare(2)
+    transactions.complete(2)
+    assert sink.asked[-2:] == [("commit", b"t1"), ("commit", b"t2")]
+    successor = Sink.__new__(Sink)
+    successor.asked = []
+    Transactions(successor, [{TRANSACTIONS: saved}, {"rows": b""}]).recover()
+    assert successor.asked == [("commit", b"t1"), ("commit", b"t2"), "abort", "begin"]
+
+
+def test_in_the_testing_kit_a_transactional_sink_has_its_transaction_open() -> None:
+    with TopologyTest(OnceOnly) as run:
+        run.feed("words", [["a"]])
+        run.run()
+        asked: Sequence[object] = run.component("sink").asked
+        assert asked == ["abort", "begin", "process"]
+
+
+def test_a_barrier_of_another_size_is_refused() -> None:
+    assert Cut.decode(Cut(2**63).encode()) == Cut(2**63)
+    with pytest.raises(ProtocolError, match="barrier of 3 bytes instead of 8"):
+        Cut.decode(b"abc")
