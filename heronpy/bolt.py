@@ -75,6 +75,16 @@ class Bolt(BaseBolt):
     def process_tick(self, tup: Tuple) -> None:
         """Called every `topology.tick.tuple.freq.secs` seconds, if the config has that."""
 
+    def drain(self) -> None:
+        """Called when this component is scaled, or its container is restarted, before anything is given away.
+
+        All tuples that came so far have been processed, and no more come. Emit and ack what you hold outside
+        of `self.state`: keys may be another task's next, and this task may end.
+        """
+
+    def on_plan_change(self, context: TopologyContext) -> None:
+        """Called when the topology has been scaled: `context` knows the tasks as they are now."""
+
     def close(self) -> None:
         """Called last when the instance is stopped; never after a crash."""
 

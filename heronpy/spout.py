@@ -74,5 +74,15 @@ class Spout(BaseSpout):
     def deactivate(self) -> None:
         """Called when the topology pauses: `next_tuple` is not called until `activate`."""
 
+    def drain(self) -> None:
+        """Called when this component is scaled, or its container is restarted, before anything is given away.
+
+        `next_tuple` is not called meanwhile. Emit what you hold outside of `self.state`: splits may be
+        another task's next, and this task may end.
+        """
+
+    def on_plan_change(self, context: TopologyContext) -> None:
+        """Called when the topology has been scaled: `context` and `self.splits` are as they are now."""
+
     def close(self) -> None:
         """Called last when the instance is stopped; never after a crash."""

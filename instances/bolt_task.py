@@ -15,7 +15,7 @@ from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
 from heronpy.instances.shown import shown
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import ANCHORED
+from heronpy.kernel.frame import ANCHORED, MARKER
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
 if TYPE_CHECKING:
@@ -102,6 +102,11 @@ class BoltTask:
         self._process_batch = getattr(bolt, "process_batch", None)
         #: what is saved of the task, if anything is
         self.saving: Saving | None = None
+        #: whether the bolt is not to be called, because its state belongs to nobody or to two just now
+        self.resting = False
+        self._owes_tick = False
+        #: told the epoch of a marker when all before it has been worked off
+        self.on_mark: Callable[[int], None] = lambda _: None
         #: stream number → (component, stream, class of its tuples)
         self._kinds = [
             (component, stream, tuple_class(_fields(parts, component, stream)))
@@ -122,7 +127,12 @@ class BoltTask:
         self._process = hooked
 
     def start_ticks(self, seconds: float) -> None:
-        self._parts.schedule.every(seconds, lambda: self._bolt.process_tick(TupleHelper.make_tick_tuple()))
+        self._parts.schedule.every(seconds, self._tick)
+
+    def _tick(self) -> None:
+        self._owes_tick = self.resting
+        if not self.resting:
+            self._bolt.process_tick(TupleHelper.make_tick_tuple())
 
     def set_live(self, active: bool) -> None:
         """A bolt works on while the topology is paused."""
@@ -130,7 +140,9 @@ class BoltTask:
     def turn(self) -> None:
         parts = self._parts
         unsaved = self.saving is not None and self.saving.work()
-        if parts.inflow.inbox:
+        if self._owes_tick and not self.resting:
+            self._tick()
+        if parts.inflow.inbox and not self.resting:
             parts.link.pump(0)
             self._take(parts.inflow.inbox.popleft())
             parts.outbox.flush_due()
@@ -152,6 +164,9 @@ class BoltTask:
 
     def _execute(self, delivery: Delivery) -> None:
         prefix = delivery.prefix
+        if prefix.kind == MARKER:
+            self.on_mark(prefix.epoch)
+            return
         try:
             tuples = self._open(delivery)
         except ProtocolError as error:

@@ -92,7 +92,8 @@ class Exchange:
         What is said of credit is said again when we know of each other.
         """
         side = self._outbox if prefix.kind == CREDIT else self._inflow
-        return prefix.epoch != self._inflow.epoch and not side.knows(prefix.source)
+        known = side.knows(prefix.source, prefix.epoch)
+        return not known and (prefix.epoch != self._inflow.epoch or prefix.kind == MARKER)
 
     def _on_acks(self, payload: bytes) -> None:
         if self.on_acks is None:

@@ -13,15 +13,16 @@ from heronpy.instances.attention import Abandoned, Attention
 from heronpy.instances.checkpointing import Keeping
 from heronpy.instances.control import Control
 from heronpy.instances.counters import Counters
+from heronpy.instances.entry import Entry, entry_of
 from heronpy.instances.forks import guard_forks
-from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of, run_of
+from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.socket_link import SocketLink
-from heronpy.instances.state import Saved, load_checkpoint
+from heronpy.instances.state import Saved, load_checkpoint, load_handovers
 from heronpy.instances.state.saver import Kind
+from heronpy.instances.switching import Switching
 from heronpy.instances.task import Task, build_task
 from heronpy.kernel.checkpoints.names import own_prefix
-from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
@@ -29,6 +30,7 @@ from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.protocol import Stored
 from heronpy.kernel.steps import step
 from heronpy.kernel.transport import Reactor
+from heronpy.kernel.update import Update
 from heronpy.loading import resolve_class
 
 if TYPE_CHECKING:
@@ -67,45 +69,46 @@ class Host:
 
     def run(self) -> None:
         """Until the process is told to end, or the user's code fails."""
-        while (checkpoints := self._wait_for_run()) is not None:
+        while (entry := self._wait_for_entry()) is not None:
             try:
-                self._live(checkpoints)
+                self._live(entry)
             except Abandoned:
                 self._abandon()
             else:
                 return
 
-    def _wait_for_run(self) -> Checkpoints | None:
-        """What says that we are to take part, and from where; None when we are told to end first."""
+    def _wait_for_entry(self) -> Entry | None:
+        """What we are to take part in, and from where; None when we are told to end first."""
         child, control = self._child, self._control
         while not self._reactor.stopping:
-            plan, checkpoints = control.plan, control.checkpoints
-            assert plan is not None
-            assert checkpoints is not None
-            if run_of(plan, checkpoints, child.task, child.incarnation) is not None:
-                return checkpoints
+            entry = entry_of(control, child.task, child.incarnation)
+            if entry is not None:
+                return entry
             self._link.pump(_PATIENCE)
         return None
 
-    def _live(self, checkpoints: Checkpoints) -> None:
+    def _live(self, entry: Entry) -> None:
         control, child = self._control, self._child
-        plan = control.plan
-        assert plan is not None
-        run = checkpoints.run if has_runs(plan) else 0
-        task = self._task = self._build(plan, checkpoints, run)
+        task = self._task = self._build(entry)
         assert task.saving is not None
+        assert task.saver is not None
         attention = Attention(control)
-        attention.listeners += [LeaveForNextRun(run, child.task, child.incarnation), task.saving]
+        switching = Switching(
+            task, entry.plan, control, task.saver, self._open_store, entry.run, waits=entry.waits
+        )
+        leaving = LeaveForNextRun(entry.run, child.task, child.incarnation)
+        attention.listeners += [leaving, task.saving, switching]
         task.parts.outbox.meanwhile = attention.peek
-        self._loop(task, attention, run)
+        self._loop(task, attention, switching, entry.run)
 
-    def _build(self, plan: PhysicalPlan, checkpoints: Checkpoints, run: int) -> Task:
+    def _build(self, entry: Entry) -> Task:
         child, control = self._child, self._control
+        plan, run = entry.plan, entry.run
         self._counters.begin()
         self._lost_before = self._lost
-        saved = self._load(plan, checkpoints)
+        saved = self._load(entry)
         # Where tasks go on alone, what waited when a task was last saved has left since.
-        rows = has_runs(plan) or not checkpoints.complete
+        rows = has_runs(plan) or not entry.checkpoints.complete
         keeping = Keeping(self._open_store, self._prefix, self._on_stored, saved, rows)
         task = build_task(
             plan,
@@ -123,18 +126,32 @@ class Host:
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         return task
 
-    def _load(self, plan: PhysicalPlan, checkpoints: Checkpoints) -> Saved | None:
+    def _load(self, entry: Entry) -> Saved | None:
         """What the task begins with. If it cannot be had, this fails: only the master may take another."""
-        origin = origin_of(plan, checkpoints)
-        if origin is None:
+        if entry.successor_in is not None:
+            return self._load_from_predecessor(entry.plan, entry.successor_in)
+        origin = origin_of(entry.plan, entry.checkpoints)
+        if origin is None or entry.waits:  # a task that is new gets what it owns from those who owned it
             return None
         store = self._open_store()
         try:
-            saved = load_checkpoint(store, origin, plan, self._child.task)
+            saved = load_checkpoint(store, origin, entry.plan, self._child.task)
         finally:
             store.close()
         log.info("begins with checkpoint %d: %s", origin.id, origin.manifest)
         step("restore.loaded")
+        return saved
+
+    def _load_from_predecessor(self, plan: PhysicalPlan, update: Update) -> Saved:
+        """In a planned restart nothing is lost: the predecessor has handed over all that it had."""
+        me = self._child.task
+        groups = dict.fromkeys(range(len(plan.key_groups.get(plan.task(me).component, ()))), me)
+        store = self._open_store()
+        try:
+            saved = load_handovers(store, update.handovers, groups, (me,), task_id=me)
+        finally:
+            store.close()
+        step("update.restart.loaded")
         return saved
 
     def _open_store(self) -> CheckpointStore:
@@ -155,7 +172,7 @@ class Host:
             self._control.progress.broken_run = run
         self._control.tell()
 
-    def _loop(self, task: Task, attention: Attention, run: int) -> None:
+    def _loop(self, task: Task, attention: Attention, switching: Switching, run: int) -> None:
         """Initialize, then one turn after another until told to end."""
         parts, control = task.parts, self._control
         component = parts.plan.logical.component(parts.context.get_component_id())
@@ -166,13 +183,16 @@ class Host:
         self._leave()
         self._enter_run(run)
         log.info("pid %d runs %s", os.getpid(), parts.logger.name)
-        active = None
+        active, told = None, ""
         while not self._reactor.stopping:
             attention.look()
             if control.active is not active:
                 active = control.active
                 task.loop.set_live(active)
-                control.report("running" if active else "paused")
+            state = "ready" if switching.waits else "running" if active else "paused"
+            if state != told:
+                told = state
+                control.report(state)
             self._enter(call)
             task.turn()
         self._leave()

@@ -55,6 +55,7 @@ class Inflow:
         self._sources: frozenset[int] = frozenset()
         self._connect(plan)
         self._sources = frozenset(self._channels)
+        self._next_epoch = 0
         #: source → epoch of the plan before which all that it sent by an earlier one has come
         self._markers: dict[int, int] = {}
         #: the epoch that all markers are to name; 0 for none
@@ -85,6 +86,7 @@ class Inflow:
 
     def prepare(self, plan: PhysicalPlan) -> None:
         """Expect the tasks that are new in the next plan as well, and let them ask for credit."""
+        self._next_epoch = plan.epoch
         for source in self._connect(plan):
             self._tell(source, HELLO)
 
@@ -118,8 +120,12 @@ class Inflow:
         for known in (self._markers, self._sizes):
             known.pop(source, None)
 
-    def knows(self, source: int) -> bool:
-        return source in self._channels
+    def knows(self, source: int, epoch: int) -> bool:
+        """Whether somebody who speaks by the plan of this epoch feeds us, now or by the next plan.
+
+        A task that was to be, in an update that was rolled back, may have the id of one that is to be now.
+        """
+        return source in self._sources or (source in self._channels and epoch == self._next_epoch)
 
     def on_marker(self, prefix: Prefix) -> None:
         """All that an emitter sends by the plan in force has come. Said again at times, and maybe early."""
@@ -131,6 +137,7 @@ class Inflow:
         epoch = self._awaited
         if epoch and all(self._markers.get(source) == epoch for source in self._sources):
             self._awaited = 0
+            self.alignment.stop()  # a barrier of a checkpoint that was given up may have come late
             mark = Prefix(MARKER, self._task, self._task, 0, 0, epoch, self._incarnation, self._run, 0)
             self.inbox.append(Delivery(mark, b""))
 

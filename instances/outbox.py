@@ -112,6 +112,9 @@ class Outbox:
         self.meanwhile: Meanwhile = nothing_new
         #: tasks that later plans do not have: what they still say does no harm
         self._gone: set[int] = set()
+        #: those that only the next plan has
+        self._prepared: set[int] = set()
+        self._next_epoch = 0
         self._held_since: float | None = None
         #: for how long tuples were held back for the last change of plan
         self.held_seconds = 0.0
@@ -246,8 +249,10 @@ class Outbox:
 
     def prepare(self, plan: PhysicalPlan, tasks: Iterable[int]) -> None:
         """Ask tasks that are new in the next plan for credit, so that it is there when they are needed."""
+        self._next_epoch = plan.epoch
         for task in tasks:
             if task not in self._channels:
+                self._prepared.add(task)
                 self._ask(self._connect(task, plan), self._clock())
 
     def hold(self, tasks: Iterable[int] | None = None) -> None:
@@ -271,6 +276,7 @@ class Outbox:
         for channel in self._channels.values():
             channel.held = False
         self._marked = 0
+        self._prepared.clear()
         if self._held_since is not None:
             self.held_seconds = self._clock() - self._held_since
             self._held_since = None
@@ -296,8 +302,10 @@ class Outbox:
             self._exposure.add(-self._channels.pop(task).spending.exposed)
             self._gone.add(task)
 
-    def knows(self, task: int) -> bool:
-        return task in self._channels
+    def knows(self, task: int, epoch: int) -> bool:
+        """Whether we feed somebody who speaks by the plan of this epoch, now or by the next plan."""
+        prepared = task in self._prepared
+        return task in self._channels and (not prepared or epoch == self._next_epoch)
 
     @property
     def idle(self) -> bool:

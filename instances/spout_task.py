@@ -108,6 +108,10 @@ class SpoutTask:
         self.saving: Saving | None = None
         #: None until the first word, which is where it begins and no change
         self._active: bool | None = None
+        #: whether next_tuple is not to be called, because what it reads may be another task's next
+        self.resting = False
+        #: a spout has no input
+        self.on_mark: Callable[[int], None] = lambda _: None
 
     def use_hooks(self) -> None:
         """Tell the task hooks of every ack and fail as well."""
@@ -126,7 +130,8 @@ class SpoutTask:
     def turn(self) -> None:
         parts = self._parts
         unsaved = self.saving is not None and self.saving.work()
-        if self._active is False or (self._tracker is not None and self._tracker.full):
+        full = self._tracker is not None and self._tracker.full
+        if self._active is False or self.resting or full:
             self.tell()
             parts.outbox.flush()
             parts.outbox.probe()

@@ -22,6 +22,7 @@ from heronpy.constants import (
     TOPOLOGY_TICK_TUPLE_FREQ_SECS,
 )
 from heronpy.context import TopologyContext
+from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.completion import Awaiting
 from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.acking.roots import Roots
@@ -91,12 +92,16 @@ class Task(NamedTuple):
     component: Spout | Bolt
     loop: SpoutTask | BoltTask
     parts: TaskParts
-    on_frame: FrameHandler
+    exchange: Exchange
     #: of a transactional sink
     transactions: Transactions | None = None
     #: of a task that is saved
     saver: Saver | None = None
     saving: Saving | None = None
+
+    @property
+    def on_frame(self) -> FrameHandler:
+        return self.exchange.on_frame
 
     def initialize(self) -> None:
         """Call the user's initialize(), which may emit; then tell the emitters that we are here."""
@@ -126,7 +131,7 @@ class Task(NamedTuple):
     def held_up_by(self) -> str:
         """The task whose credit emit() waits for at this moment, or nothing. Safe from any thread."""
         culprit = self.parts.outbox.held_up_by
-        return self.parts.plan.task(culprit).label if culprit is not None else ""
+        return self.parts.context.plan.task(culprit).label if culprit is not None else ""
 
     def turn(self) -> None:
         """One turn of the loop. It may end inside emit(), when that waits and the process is told to end."""
@@ -212,6 +217,7 @@ def build_task(
         state, functools.cache(functools.partial(_open_state, state, logger)),
     )  # fmt: skip
     load_auto_hooks(context, find_class)
+    collector.settle = _settling(parts)
     exchange = Exchange(task_id, inflow, outbox, counters, run)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
@@ -220,7 +226,7 @@ def build_task(
     saved = keeping.saved if keeping is not None else None
     extras = saved.extras if saved is not None else ()
     transactions = Transactions(made, extras) if isinstance(made, TransactionalSink) else None
-    task = Task(made, loop, parts, exchange.on_frame, transactions)
+    task = Task(made, loop, parts, exchange, transactions)
     return task if keeping is None else _kept(task, keeping, incarnation, run)
 
 
@@ -274,6 +280,12 @@ def _tracker(
         return None
     timeout, pending = tree_limits(config)
     return Tracker(Roots(task_id, incarnation, timeout), collector, clock, pending)
+
+
+def _settling(parts: TaskParts) -> Callable[[Edges], None]:
+    """Who is told that a copy of a tuple is not needed any more."""
+    told_to = parts.tracker or parts.acks
+    return told_to.settle if told_to is not None else lambda _: None
 
 
 def _codec(config: dict[str, Any], find_class: ClassFinder) -> Codec:

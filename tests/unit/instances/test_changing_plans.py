@@ -1,0 +1,61 @@
+"""Components are scaled while tuples flow, and some of it is rolled back: nothing is lost or repeated."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from support.crew.crew import Crew
+from support.crew.shop import CLASSES, Ledger, shop
+from support.crew.updates import Updates
+
+from heronpy.instances.settings import FlowSettings
+
+FLOW = FlowSettings(batch_tuples=4, credit_initial=6, linger=0.002, credit_probe=0.2, spout_calls=2)
+SCALED = ("orders", "relay", "count", "sink", "watch", "lowest", "odd", "named")
+STEPS = 150_000
+
+
+@pytest.mark.parametrize("reliability", ["at_most_once", "at_least_once"])
+@pytest.mark.parametrize("seed", range(4))
+def test_everything_arrives_once_however_the_plan_changes(seed: int, reliability: str) -> None:
+    dice = random.Random(f"{seed} {reliability}")
+    ledger = Ledger(per_split=150)
+    parallelism = {name: dice.randint(1, 3) for name in SCALED}
+    crew = Crew(shop(parallelism, reliability), CLASSES.__getitem__, FLOW, seed, ledger)
+    updates = Updates(crew)
+    try:
+        _run(crew, updates, ledger, dice)
+    finally:
+        crew.close()
+    _check(crew, updates, ledger, reliability)
+
+
+def _run(crew: Crew, updates: Updates, ledger: Ledger, dice: random.Random) -> None:
+    for _ in range(STEPS):
+        crew.step()
+        updates.step()
+        if not updates.running and dice.random() < 0.01:
+            if sum(ledger.emitted.values()) < 5 * ledger.per_split - 20:
+                wanted = {name: dice.randint(1, 4) for name in dice.sample(SCALED, dice.randint(1, 3))}
+                updates.begin(wanted, dice.choice((300, 1000, 3000, STEPS)) if updates.done else STEPS)
+            elif len(ledger.emitted) == 5 * ledger.per_split and all(
+                actor.quiet for actor in crew.actors.values()
+            ):
+                return
+    pytest.fail("it has not come to an end")
+
+
+def _check(crew: Crew, updates: Updates, ledger: Ledger, reliability: str) -> None:
+    assert updates.done
+    assert dict(+crew.losses) == {}
+    assert ledger.violations == []
+    everything = ledger.everything()
+    assert ledger.emitted == everything
+    for name in ("relay", "lowest", "odd", "named"):
+        assert ledger.arrived[name] == everything
+    assert {key: counts[-1] for key, counts in ledger.told.items()} == ledger.expected
+    assert all(counts == list(range(1, len(counts) + 1)) for counts in ledger.told.values())
+    assert set(ledger.arrived["watch"]) == set(everything)
+    assert ledger.failed == {}
+    assert ledger.acked == everything
