@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
-import os
 import shutil
-import socket
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +13,7 @@ import msgspec
 
 from heronpy.cli.base import Base
 from heronpy.cli.log_files import tail
+from heronpy.cli.requester import requester
 from heronpy.cli.status_view import waiting_for
 from heronpy.cli.version import engine_version
 from heronpy.container import scheduler_host
@@ -211,19 +209,6 @@ def _execution(config: Config) -> Execution:
         scheduler=config.text("scheduler.name"),
         state=config.text("state.manager"),
     )
-
-
-def requester() -> str:
-    """Who types this, and where."""
-    return f"{_user()}@{socket.gethostname()}"
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # a container's user often has no entry in the password file
-        return str(os.getuid())
 
 
 def _start(config: Config, state: StateManager, prepared: Prepared, execution: Execution) -> TopologyLaunch:

@@ -14,7 +14,7 @@ from heronpy.cli.options import duration, takes_name, takes_output, takes_settin
 from heronpy.cli.output import echo_json
 from heronpy.cli.progress import Progress
 from heronpy.cli.proposal import Proposal, Situation, look, propose
-from heronpy.cli.submission import requester
+from heronpy.cli.requester import requester
 from heronpy.cli.topologies import open_state, require, require_alive
 from heronpy.cli.update_checks import (
     doubts,

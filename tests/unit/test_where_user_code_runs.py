@@ -40,7 +40,8 @@ WITHOUT_USER_CODE = [
     *(
         f"heronpy.cli.{path.stem}"
         for path in sorted((ROOT / "cli").glob("*.py"))
-        if path.stem in ("activate", "deactivate", "kill", "list", "logs", "restart", "status", "top")
+        if path.stem
+        in ("activate", "deactivate", "kill", "list", "logs", "restart", "status", "top", "update")
     ),
 ]
 ASKS_WHETHER_IT_IS_TESTED = re.compile(r"heronpy\.testing|\bpytest\b|PYTEST|unittest")

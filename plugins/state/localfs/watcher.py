@@ -82,7 +82,15 @@ class Watcher:
             undo.callback(self._wake.close)
             self._sessions = self._watch_sessions(root)
             self._thread = threading.Thread(target=self._run, name="localfs-watch", daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except BaseException:
+                # a Ctrl-C may come when it runs already: then it ends, and closes them itself
+                self._stopping = True
+                os.eventfd_write(self._wake.fileno(), 1)
+                if self._thread.ident is not None:
+                    undo.pop_all()
+                raise
             undo.pop_all()
 
     def add(self, segments: Segments, callback: Callable[[], None]) -> NodeWatch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,11 +14,12 @@ import pytest
 from click.testing import Result
 
 from heronpy.cli import topologies
+from heronpy.cli.planned_restart import restart_as_planned
 from heronpy.cli.proposal import look, propose
 from heronpy.cli.submission import prepare
 from heronpy.cli.update_view import diff_lines
 from heronpy.kernel.config import Config, load_config
-from heronpy.kernel.errors import PackingError
+from heronpy.kernel.errors import PackingError, UserError
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, next_plan, physical_plan
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.tree import Execution, Registration, Tree
@@ -269,6 +271,8 @@ def test_the_same_command_again_follows_the_running_update(heronpy: Heronpy, sta
 def test_ctrl_c_leaves_the_update_alone_and_says_so(heronpy: Heronpy, state: StateManager) -> None:
     def interrupt() -> None:
         eventually(lambda: state.exists(TREE.update))
+        # nothing in the tree says that somebody waits
+        time.sleep(0.5)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -325,3 +329,27 @@ def test_a_plugin_that_uses_a_task_id_again_is_caught(
     monkeypatch.setattr(Registry, "resource_manager", lambda *_: Forgetful)
     with pytest.raises(PackingError, match=message):
         propose(config, Registry.load(), look(state, "Shop"), {"spent": 3})
+
+
+def test_a_planned_restart_is_the_same_packing_under_another_epoch(
+    state: StateManager, config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Master(state, *ALL):
+        restart_as_planned(config, state, "Shop", [2])
+    ended, packing = node(state), PackingPlan.from_json(state.get(TREE.packing_plan).value)
+    assert (ended.kind, ended.containers, ended.epoch, ended.wanted) == ("restart", (2,), 2, {})
+    assert msgspec.structs.replace(ended.packing, epoch=1) == msgspec.structs.replace(packing, epoch=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "✔ 1/5 packing    everybody stays where they are; container 2 will restart"
+    assert lines[-1] == "Shop: restarted container 2"
+
+    with Master(state, "rolled_back", reason="count[0] is stuck"), pytest.raises(UserError, match="is stuck"):
+        restart_as_planned(config, state, "Shop", [1])
+
+
+def test_a_topology_that_is_not_well_is_restarted_at_once(heronpy: Heronpy, state: StateManager) -> None:
+    """There is nobody to ask here, nor to do it."""
+    shown = heronpy("restart", "Shop", "1")
+    assert shown.stderr.splitlines()[0] == "Shop is UNREACHABLE, so it is restarted at once"
+    assert "the scheduler's process of 'Shop' is not running" in shown.stderr
+    assert not state.exists(TREE.update)

@@ -136,3 +136,24 @@ def test_a_callback_that_fails_is_logged_and_the_others_go_on(
     state.set("/t", b"")
     assert told.within(SOON)
     assert "the callback of a watch on /t failed" in caplog.messages
+
+
+def test_a_ctrl_c_while_the_watching_thread_starts_leaves_no_thread(
+    open_state: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = open_state(tmp_path)
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        started.append(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        state.watch("/t/update", lambda: None)
+    monkeypatch.undo()
+    (thread,) = started
+    thread.join(SOON)
+    assert not thread.is_alive()

@@ -1,0 +1,20 @@
+"""Who asks, as others are told."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+
+
+def requester() -> str:
+    """Who types this, and where."""
+    return f"{_user()}@{socket.gethostname()}"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # a container's user often has no entry in the password file
+        return str(os.getuid())
