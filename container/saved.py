@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+import msgspec
+
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.collection import delete_checkpoints
 from heronpy.kernel.checkpoints.manifest import read_manifest, ref_name, write_ref
@@ -26,7 +28,9 @@ def clear_checkpoints(state: StateManager, launch: TopologyLaunch, *, keep: bool
     No process of the topology may be left, for it might write more.
     """
     tree = Tree(launch.topology)
-    node = read(state, tree.checkpoints, Checkpoints)
+    node = _node(state, tree)
+    if keep and node is None:
+        return  # what is there may be a checkpoint
     if node is not None and not node.started and node.base is None and not state.exists(tree.update):
         return  # it has never stored anything, so its store need not even be reachable
     try:
@@ -37,6 +41,13 @@ def clear_checkpoints(state: StateManager, launch: TopologyLaunch, *, keep: bool
             return
         msg = f"the checkpoints of {launch.topology!r} cannot be removed: {error}"
         raise UserError(msg, hint=f"heronpy kill {launch.topology} --keep-checkpoints") from error
+
+
+def _node(state: StateManager, tree: Tree) -> Checkpoints | None:
+    try:
+        return read(state, tree.checkpoints, Checkpoints)
+    except msgspec.DecodeError:
+        return None  # of another version
 
 
 def _clear(config: Config, launch: TopologyLaunch, node: Checkpoints | None, keep: bool) -> None:

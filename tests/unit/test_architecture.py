@@ -37,6 +37,7 @@ DECISIONS = [
         )
     ),
     *sorted((ROOT / "kernel/plans").glob("*.py")),
+    *(path for path in sorted((ROOT / "kernel/checkpoints").glob("*.py")) if path.stem != "demand"),
     ROOT / "kernel/master/board.py",
     ROOT / "kernel/master/lost.py",
     ROOT / "kernel/master/losses.py",

@@ -274,6 +274,16 @@ def test_kept_checkpoints_are_found_and_deleted_by_name(
     assert store.names("") == []
 
 
+def test_what_cannot_be_told_apart_is_kept(
+    config: Config, execution: str, state: StateManager, store: CheckpointStore
+) -> None:
+    take(state, store, execution, 1)
+    there = store.names("")
+    state.set(TREE.checkpoints, b'{"number": "of another version"}')
+    kill_topology(config, state, NAME, 0.0, keep_checkpoints=True)
+    assert store.names("") == there
+
+
 def test_a_running_topology_collects_for_itself(
     heronpy: Heronpy, execution: str, state: StateManager, store: CheckpointStore
 ) -> None:
