@@ -78,29 +78,9 @@ class KeyedState(HashMapState):
 
 
 class CountedState(KeyedState):
-    """Counts the keys that change, up to a limit. A value that could change in place counts."""
+    """Counts the keys that change, up to a limit. None of the others has a value that can change in place."""
 
     _changed: set[Any]
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        values = self._dict
-        if key in values:
-            value = values[key]
-            if type(value) not in SCALARS and key not in self._changed:
-                _count(self, key)
-            return value
-        self._admit(key)
-        return default
-
-    def __getitem__(self, key: Any) -> Any:
-        values = self._dict
-        if key in values:
-            value = values[key]
-            if type(value) not in SCALARS and key not in self._changed:
-                _count(self, key)
-            return value
-        self._admit(key)
-        raise KeyError(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         values = self._dict
@@ -122,6 +102,30 @@ class CountedState(KeyedState):
     def clear(self) -> None:
         super().clear()
         _count_all(self)
+
+
+class WatchedState(CountedState):
+    """A value that could be changed in place counts as changed when it is handed out."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        values = self._dict
+        if key in values:
+            value = values[key]
+            if type(value) not in SCALARS and key not in self._changed:
+                _count(self, key)
+            return value
+        self._admit(key)
+        return default
+
+    def __getitem__(self, key: Any) -> Any:
+        values = self._dict
+        if key in values:
+            value = values[key]
+            if type(value) not in SCALARS and key not in self._changed:
+                _count(self, key)
+            return value
+        self._admit(key)
+        raise KeyError(key)
 
 
 class FrozenState(KeyedState):
@@ -197,6 +201,8 @@ class Image:
             keys = state._roster.keys(group)
             if keys:
                 self._left[group] = (keys, len(keys))
+                state._roster.changeable.add(group)
+        self._settled = set(self._left)
 
     def keep(self, key: Any, value: Any) -> None:
         """Note what a key has, before the user's code gets hold of a value that it may change in place."""
@@ -221,10 +227,14 @@ class Image:
         keys, end = self._left[group]
         start = max(0, end - CHUNK)
         items = self._items(keys[start:end])
+        if not _all_settled(items):
+            self._settled.discard(group)
         if start:
             self._left[group] = keys, start
         else:
             del self._left[group]
+            if group in self._settled:
+                self._state._roster.changeable.discard(group)
         return group, encode_chunk(items) if items else b""
 
     def release(self) -> None:
@@ -285,6 +295,10 @@ def put_group(state: KeyedState, group: int, items: Mapping[Any, Any]) -> None:
         values.pop(key, None)
     values.update(items)
     state._roster.replace(group, items)
+    if _all_settled(items):
+        state._roster.changeable.discard(group)
+    else:
+        state._roster.changeable.add(group)
 
 
 def count_changes(state: KeyedState, changed: set[Any]) -> None:
@@ -293,7 +307,11 @@ def count_changes(state: KeyedState, changed: set[Any]) -> None:
         _count_all(state)
     else:
         state._changed = changed
-        state.__class__ = CountedState
+        state.__class__ = WatchedState if state._roster.changeable else CountedState
+
+
+def _all_settled(items: Mapping[Any, Any]) -> bool:
+    return set(map(type, items.values())) <= SCALARS
 
 
 def _count(state: KeyedState, key: Any) -> None:

@@ -22,6 +22,8 @@ class Roster:
         self.owning = owning
         self._keys: list[list[Any]] = [[] for _ in range(owning.groups)]
         self._limits = [_SMALL] * owning.groups
+        #: groups that were last saved or restored with values that can be changed in place
+        self.changeable: set[int] = set()
 
     def enlist(self, key: Any, values: Mapping[Any, Any]) -> None:
         """Note a key that is about to be in `values`; KeyNotOwned if it may not."""
