@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from heronpy.instances.alignment import Alignment, Cut
@@ -90,6 +91,12 @@ class Inflow:
         for source in self._connect(plan):
             self._tell(source, HELLO)
 
+    def expect_successors(self, sources: Iterable[int]) -> None:
+        """These tasks are to be replaced, unless we forget the plan, when all they emitted is done with."""
+        for source in sources:
+            if source in self._channels:
+                self._channels[source].planned = True
+
     def await_markers(self, epoch: int) -> None:
         """Put a marker into the inbox once nothing more comes by the plan in force."""
         # Never two acts at once: who hears of this one first has not heard yet that the other is over.
@@ -100,13 +107,20 @@ class Inflow:
     def forget(self) -> None:
         """The next plan will not be."""
         self._awaited = 0
+        self._counters.lost(0, sum(channel.unproven for channel in self._channels.values()))
+        self._end_successions()
         for source in self._channels.keys() - self._sources:
             self._disconnect(source)
+
+    def _end_successions(self) -> None:
+        for channel in self._channels.values():
+            channel.planned, channel.unproven = False, 0
 
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Work by another plan from now on. All that those who are not in it sent has been worked off."""
         self.epoch = plan.epoch
         self._awaited = 0
+        self._end_successions()
         self.prepare(plan)
         self._sources = frozenset(source.id for source in plan.upstream_of(self._component))
         for source in self._channels.keys() - self._sources:

@@ -141,24 +141,29 @@ class Switching:
             return
         if not self.waits:
             if self._next is None:
-                self._prepare(proposed)
+                self._prepare(update, proposed)
             for component in update.cut:
                 if component not in self._cut:
                     self._cut.add(component)
                     self._cut_off(component, update)
-        leaves = update.kind == "restart" and self._stage is Stage.GIVEN  # its successor is to say that
-        if update.phase == "load" and self._news.progress.loaded_epoch != update.epoch and not leaves:
+        restarts = update.kind == "restart"
+        if update.phase != "load" or self._news.progress.loaded_epoch == update.epoch:
+            return
+        if not (restarts and self._stage is Stage.GIVEN):  # else its successor is to say that
             # Who gets nothing says so at once: it may be waiting in emit() for this very update.
             self._loads = bool(self._taken(proposed))
             if not self._loads:
                 self._report_loaded(update)
 
-    def _prepare(self, proposed: PhysicalPlan) -> None:
+    def _prepare(self, update: Update, proposed: PhysicalPlan) -> None:
         self._next = proposed
         known = {task.id for task in self._plan.tasks}
         fed = {consumer.name for consumer in proposed.logical.components if self._feeds(consumer.name)}
         new = [task.id for task in proposed.tasks if task.component in fed and task.id not in known]
         self._parts.inflow.prepare(proposed)
+        self._parts.inflow.expect_successors(
+            task.id for task in proposed.tasks if task.container in update.containers
+        )
         self._parts.outbox.prepare(proposed, new)
         self._news.progress.next_epoch = proposed.epoch
         self._tell("update.prepared")

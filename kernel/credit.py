@@ -138,8 +138,10 @@ class Receiving:
         "consumed",
         "left_over",
         "maybe_lost",
+        "planned",
         "received",
         "source",
+        "unproven",
     )
 
     def __init__(self, unsent: int = 0) -> None:
@@ -152,6 +154,10 @@ class Receiving:
         self.left_over = 0
         #: tuples that emitters may have held, or had on their way to us, when they died
         self.maybe_lost = 0
+        #: whether the emitter is to be replaced as planned, once nothing can be lost with it
+        self.planned = False
+        #: what counts in `maybe_lost` unless that plan is carried out
+        self.unproven = 0
         #: what the last grant said: the emitter cannot have sent more
         self._limit = 0
         self._told = -1
@@ -213,7 +219,11 @@ class Receiving:
         """
         if self.source:
             # What waits here as well: if we die too, nobody is left who knows of it.
-            self.maybe_lost += max(self._limit - self.consumed, 0) + self._unsent
+            held = max(self._limit - self.consumed, 0) + self._unsent
+            if self.planned:
+                self.unproven += held
+            else:
+                self.maybe_lost += held
             self.left_over = self.queued
             self.received = self.consumed = 0
         else:

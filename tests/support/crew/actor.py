@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from support.crew.stage import Player
 
 from heronpy.instances.attention import Attention
+from heronpy.instances.checkpointing import Keeping
 from heronpy.instances.outbox import Stopping
 from heronpy.instances.progress import Progress
-from heronpy.instances.state import Saver
+from heronpy.instances.state import Saved, Saver
 from heronpy.instances.switching import Switching
 from heronpy.instances.task import Task, build_task
 from heronpy.kernel.checkpoints.node import Checkpoints
@@ -66,7 +67,14 @@ class Actor:
     """A task in one incarnation."""
 
     def __init__(
-        self, crew: Crew, plan: PhysicalPlan, task_id: int, incarnation: int, *, waits: bool = False
+        self,
+        crew: Crew,
+        plan: PhysicalPlan,
+        task_id: int,
+        incarnation: int,
+        *,
+        waits: bool = False,
+        saved: Saved | None = None,
     ) -> None:
         self._crew = crew
         self.task_id = task_id
@@ -76,6 +84,7 @@ class Actor:
         self._plan = plan
         self._incarnation = incarnation
         self._waits = waits
+        self._saved = saved
         self.task: Task | None = None
         self._saver: Saver | None = None
         #: what has arrived and not been read: source → frames
@@ -115,6 +124,12 @@ class Actor:
 
     def _play(self) -> None:
         crew = self._crew
+        stored = threading.Event()
+
+        def on_stored(report: Stored, _: str) -> None:
+            self.news.progress.handover = report
+            stored.set()
+
         task = self.task = build_task(
             self._plan,
             self.task_id,
@@ -124,16 +139,12 @@ class Actor:
             crew.find,
             lambda: crew.now,
             crew.dice.randrange,
+            keeping=Keeping(lambda: crew.shelf, "t/e", on_stored, self._saved),
         )
         component: Any = task.component
         component.ledger = crew.ledger
-        stored = threading.Event()
-
-        def on_stored(report: Stored, _: str) -> None:
-            self.news.progress.handover = report
-            stored.set()
-
-        saver = self._saver = Saver(task.parts.state, lambda: crew.shelf, "t/e", on_stored, self._incarnation)
+        assert task.saver is not None
+        saver = self._saver = task.saver
         attention = Attention(self.news)
         giver = PatientSaver(saver, stored)
         attention.listeners.append(

@@ -11,6 +11,7 @@ from support.crew.actor import Actor
 from support.shelf import Shelf
 
 from heronpy.instances.settings import FlowSettings
+from heronpy.instances.state import Saved
 from heronpy.kernel.frame import route
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.update import Update
@@ -46,9 +47,11 @@ class Crew:
         for task in plan.tasks:
             self.start(plan, task.id)
 
-    def start(self, plan: PhysicalPlan, task: int, *, waits: bool = False) -> None:
+    def start(
+        self, plan: PhysicalPlan, task: int, *, waits: bool = False, saved: Saved | None = None
+    ) -> None:
         self._lives[task] = self._lives.get(task, 0) + 1
-        actor = self.actors[task] = Actor(self, plan, task, self._lives[task], waits=waits)
+        actor = self.actors[task] = Actor(self, plan, task, self._lives[task], waits=waits, saved=saved)
         actor.player.go_on()  # its link is there from the first moment on
 
     def end(self, task: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from support.crew.crew import Crew
 
+from heronpy.instances.state import load_handovers
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.plans import (
     ContainerPlan,
@@ -28,6 +29,7 @@ class Updates:
         self._epoch = crew.plan.epoch
         self._next_task = 1 + max(task.id for task in crew.plan.tasks)
         self.done = 0
+        self.restarted = 0
         self.rolled_back = 0
         self._running: Iterator[None] | None = None
         #: steps after which it is rolled back, if it has not been committed by then
@@ -47,6 +49,56 @@ class Updates:
         crew.update = Update(number=number, epoch=self._epoch, phase="proposed", packing=packing)
         self._patience = patience
         self._running = self._go(proposed, packing)
+
+    def restart(self, container: int, patience: int) -> None:
+        """Restart all tasks of a container as planned; or not at all, if it takes longer."""
+        crew = self._crew
+        self._epoch += 1
+        packing = scaled(crew.plan, {}, self._next_task)
+        number = crew.update.number + 1 if crew.update is not None else 1
+        crew.update = Update(
+            number=number,
+            epoch=self._epoch,
+            phase="proposed",
+            kind="restart",
+            containers=(container,),
+            packing=packing,
+        )
+        self._patience = patience
+        self._running = self._restart(next_plan(crew.plan, packing, self._epoch), container)
+
+    def _restart(self, proposed: PhysicalPlan, container: int) -> Iterator[None]:
+        crew, everybody = self._crew, {task.id for task in proposed.tasks}
+        crew.next_plan = proposed
+        self._write("prepare")
+        while not self._all(everybody, next_epoch=self._epoch):
+            yield
+        handovers: list[Handover] = []
+        for component in proposed.logical.upstream_first():
+            assert crew.update is not None
+            givers = [task.id for task in proposed.tasks_of(component) if task.container == container]
+            if givers:
+                self._write("cut", cut=(*crew.update.cut, component))
+                while (given := self._given(givers)) is None:
+                    yield
+                handovers += given
+        crew.plan = proposed
+        yield
+        self._write("load", handovers=tuple(handovers))
+        for task in [task for task in proposed.tasks if task.container == container]:
+            crew.end(task.id)
+            groups = dict.fromkeys(range(len(proposed.key_groups.get(task.component, ()))), task.id)
+            saved = load_handovers(crew.shelf, handovers, groups, (task.id,), task_id=task.id)
+            crew.start(proposed, task.id, waits=True, saved=saved)
+            yield
+        while not self._all(everybody, loaded_epoch=self._epoch):
+            yield
+        self._write("release")
+        while not self._all(everybody, current_epoch=self._epoch):
+            yield
+        self._write("done")
+        crew.next_plan = None
+        self.restarted += 1
 
     def step(self) -> None:
         """Look at the beats, and go on if there is reason to."""
