@@ -188,7 +188,8 @@ def _backpressure_note(one: Backpressure) -> str:
 
 def _loss_notes(status: TopologyStatus) -> list[str]:
     lines = []
-    if status.lost_max:
+    # Effectively once, what was lost came again: everybody went back to before it.
+    if status.lost_max and status.reliability != "effectively_once":
         least, most = f"{status.lost_min:,}", f"{status.lost_max:,}"
         comes_again = "" if status.reliability == "at_most_once" else ", which come again if they have an id"
         lines.append(f"lost  between {least} and {most} tuples{comes_again}")

@@ -157,6 +157,8 @@ def test_a_loss_is_an_interval_and_what_was_thrown_away_a_number() -> None:
     assert status_view.notes(replaying, NOW) == [
         "lost  between 0 and 7 tuples, which come again if they have an id"
     ]
+    restored = TopologyStatus(name="w", state="RUNNING", reliability="effectively_once", lost_max=7)
+    assert status_view.notes(restored, NOW) == []
 
 
 def test_who_is_waited_for_is_named() -> None:
