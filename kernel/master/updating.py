@@ -191,12 +191,16 @@ class Updating:
         return ""
 
     def _late(self, here: Situation, now: float) -> str:
-        if now - self._since <= self._timeout:
+        limit = self._limit(here)
+        if now - self._since <= limit:
             return ""
         move = self._phases[here.update.phase](here, now)
         if not isinstance(move, Wait):
             return ""
-        return f"{here.update.phase} took longer than {self._timeout:g} s, waiting for {named(move.for_whom)}"
+        return f"{here.update.phase} took longer than {limit:g} s, waiting for {named(move.for_whom)}"
+
+    def _limit(self, here: Situation) -> float:
+        return here.update.timeout or self._timeout
 
     def _proposed(self, here: Situation, now: float) -> Move:
         """Begins when everybody is at work: who is missing now would be missed in every phase."""
@@ -205,7 +209,7 @@ class Updating:
         idle = here.roll.idle(here.plan)
         if not idle:
             return Prepare()
-        if now - self._since > self._timeout:
+        if now - self._since > self._limit(here):
             reason = f"not everybody is at work: {named(idle)}"
             return self._to("rolled_back", here.update, now, reason=reason)
         return Wait(idle)
