@@ -77,3 +77,15 @@ def test_a_stranger_is_of_no_concern() -> None:
     lost = watching(1)
     assert not lost.on_heard(9)
     assert pass_time(lost, 0.0, 100.0, 1) == []
+
+
+def test_only_the_containers_of_the_plan_in_force_are_asked_for() -> None:
+    lost = LostContainers([1, 2], 8.0)
+    lost.expect([1, 3])
+    for now in range(9):
+        lost.look(float(now))
+        lost.on_heard(1)
+    assert lost.look(9.0) == {3: "not heard of for 9 s"}
+    assert list(lost.asked) == [3]
+    lost.expect([1])
+    assert lost.asked == {}

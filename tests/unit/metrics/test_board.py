@@ -359,3 +359,38 @@ def test_numbers_that_are_none_do_not_break_the_status() -> None:
     status = board.status(START + 4, "RUNNING")
     one = TopologyStatus.from_json(status.to_json()).instances[1]
     assert (one.emitted, one.queue, one.executed, one.custom) == (0, 0, 7, {})
+
+
+def test_another_plan_brings_its_own_tasks_and_what_was_lost_stays_lost() -> None:
+    board = running_board()
+    gone = beat(3)
+    gone.missing, gone.maybe_lost = 4, 6
+    board.on_container(container(2, gone), START + 3)
+    assert (board.lost(), board.status(START + 3, "RUNNING").lost_max) == (4, 10)
+    board.on_container(container(1, beat(1), beat(2)), START + 4)
+    board.on_container(container(3, beat(9, "ready")), START + 4)
+    assert [one.task for one in board.status(START + 4, "RUNNING").instances] == [1, 2, 3]
+
+    before = words_plan()
+    tasks = (*before.tasks[:2], Task(9, "count", 1, 3))
+    board.use_plan(PhysicalPlan("words", 2, before.logical, tasks, (), {}))
+    status = board.status(START + 5, "RUNNING")
+    assert (status.state, status.reason, status.epoch) == ("RUNNING", "", 2)
+    assert [(one.task, one.state) for one in status.instances] == [
+        (1, "running"),
+        (2, "running"),
+        (9, "ready"),
+    ]
+    assert [one.id for one in status.containers] == [1, 3]
+    assert (board.lost(), status.lost_min, status.lost_max) == (4, 4, 10)
+
+
+def test_a_container_that_is_started_again_on_purpose_is_no_trouble() -> None:
+    board = running_board()
+    late = START + 2 + SILENCE + 1
+    board.on_container(container(1, beat(1), beat(2)), late)
+    assert board.status(late, "RUNNING").state == "DEGRADED"
+    board.excused = (2,)
+    status = board.status(late, "RUNNING")
+    assert (status.state, status.reason) == ("RUNNING", "")
+    assert [one.state for one in status.instances] == ["running", "running", "missing"]
