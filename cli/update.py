@@ -15,6 +15,7 @@ from heronpy.cli.output import echo_json
 from heronpy.cli.progress import Progress
 from heronpy.cli.proposal import Proposal, Situation, look, propose
 from heronpy.cli.requester import requester
+from heronpy.cli.runtime_config import parse_runtime_config
 from heronpy.cli.topologies import open_state, require, require_alive
 from heronpy.cli.update_checks import (
     doubts,
@@ -30,6 +31,7 @@ from heronpy.cli.update_rates import rates_after, rates_of
 from heronpy.cli.update_view import diff_json, diff_lines, ledger_line, outcome_json, packing_line, rate_line
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError
+from heronpy.kernel.live import change_live, with_runtime_config
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import Registry, StateManager
@@ -51,6 +53,12 @@ class Choices(NamedTuple):
 @click.command("update")
 @takes_name
 @click.argument("targets", nargs=-1, metavar="[COMPONENT=N]...")
+@click.option(
+    "--runtime-config",
+    multiple=True,
+    metavar="[COMPONENT:]KEY=VALUE",
+    help="Change config instead of parallelism; may be repeated.",
+)
 @click.option("--rebalance", is_flag=True, help="Let the packing plugin move key groups.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do it although it may not be meant.")
@@ -62,6 +70,7 @@ def command(
     config: Config,
     name: str,
     targets: tuple[str, ...],
+    runtime_config: tuple[str, ...],
     rebalance: bool,
     dry_run: bool,
     yes: bool,
@@ -75,12 +84,28 @@ def command(
     """
     seconds = config.number("update.timeout") if timeout is None else timeout
     choices = Choices(rebalance, dry_run, yes, not no_wait, seconds, output == "json")
-    if not targets and not rebalance:
+    if runtime_config and (targets or rebalance):
+        msg = "parallelism and --runtime-config are changed one after the other"
+        raise UsageError(msg, hint="two commands")
+    if not targets and not rebalance and not runtime_config:
         msg = "nothing to change"
         raise UsageError(msg, hint=f"heronpy update {name} COMPONENT=4")
     with open_state(config) as state:
-        if not _scale(config, state, require(state, name), targets, choices):
+        if runtime_config:
+            _configure(state, require(state, name), runtime_config, dry_run=dry_run)
+        elif not _scale(config, state, require(state, name), targets, choices):
             click.get_current_context().exit(1)
+
+
+def _configure(state: StateManager, name: str, assignments: Sequence[str], *, dry_run: bool) -> None:
+    given = parse_runtime_config(assignments, look(state, name).plan.logical)
+    if not dry_run:
+        change_live(state, name, lambda live: with_runtime_config(live, given))
+    for component, values in given.items():
+        for key, value in values.items():
+            click.echo(f"{component or name}: {key} = {value!r}")
+    if dry_run:
+        click.echo("nothing was changed")
 
 
 def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str], choices: Choices) -> bool:

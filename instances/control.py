@@ -9,7 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from heronpy.instances.progress import Progress
 from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
@@ -101,6 +103,8 @@ class Control:
         self.in_call = ""
         self.plan: PhysicalPlan | None = None
         self.active = True
+        #: component, or "" for all → config that was given while the topology runs
+        self.live_config: dict[str, dict[str, Any]] = {}
         self.checkpoints: Checkpoints | None = None
         #: the change of plan that runs, and where it leads
         self.update: Update | None = None
@@ -203,7 +207,8 @@ class Control:
                 self._beat.epoch = message.epoch
                 self.plan = PhysicalPlan.from_json(message.plan)
             elif isinstance(message, LiveNotice):
-                self._beat.live = message.state
+                self._beat.live, self._beat.live_number = message.state, message.number
+                self.live_config = msgspec.json.decode(message.config) if message.config else {}
                 self.active = message.state == "RUNNING"
             elif isinstance(message, CheckpointsNotice):
                 self._beat.checkpoints = message.number

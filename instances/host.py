@@ -16,6 +16,7 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.entry import Entry, entry_of
 from heronpy.instances.forks import guard_forks
 from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of
+from heronpy.instances.runtime_config import RuntimeConfig
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.socket_link import SocketLink
 from heronpy.instances.state import Saved, load_checkpoint, load_handovers
@@ -97,7 +98,8 @@ class Host:
             task, entry.plan, control, task.saver, self._open_store, entry.run, waits=entry.waits
         )
         leaving = LeaveForNextRun(entry.run, child.task, child.incarnation)
-        attention.listeners += [leaving, task.saving, switching]
+        config = RuntimeConfig(task, lambda: control.live_config)
+        attention.listeners += [leaving, task.saving, switching, config]
         task.parts.outbox.meanwhile = attention.peek
         self._loop(task, attention, switching, entry.run)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -70,6 +70,10 @@ class Live(msgspec.Struct, frozen=True):
 
     #: RUNNING or PAUSED
     state: str
+    #: component, or "" for all of them → config that was given while the topology runs
+    config: dict[str, dict[str, Any]] = {}
+    #: raised with every write
+    number: int = 0
 
 
 class Registration(msgspec.Struct, frozen=True):

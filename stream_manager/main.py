@@ -6,6 +6,8 @@ import logging
 import os
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from heronpy.kernel.addresses import (
     CONTROL_SOCKET,
     DATA_SOCKET,
@@ -107,7 +109,7 @@ class StreamManager:
         self._residents = Residents()
         self._plan: PhysicalPlan | None = None
         self._plan_json = b""
-        self._live = ""
+        self._live = LiveNotice()
         self._checkpoints = CheckpointsNotice()
         self._update = UpdateNotice()
         self._next_plan: PhysicalPlan | None = None
@@ -162,11 +164,12 @@ class StreamManager:
         self._tell_all(PlanNotice(epoch=plan.epoch, plan=data))
 
     def _refresh_live(self) -> None:
-        live = read(self._state, self._tree.live, Live)
-        state = live.state if live is not None else RUNNING
-        if state != self._live:
-            self._live = state
-            self._tell_all(LiveNotice(state=state))
+        live = read(self._state, self._tree.live, Live) or Live(RUNNING)
+        config = msgspec.json.encode(live.config)
+        notice = LiveNotice(state=live.state, number=live.number, config=config)
+        if notice != self._live:
+            self._live = notice
+            self._tell_all(notice)
 
     def _refresh_checkpoints(self) -> None:
         node = read(self._state, self._tree.checkpoints, Checkpoints) or Checkpoints()
@@ -226,8 +229,8 @@ class StreamManager:
         # Whatever the instance does not know yet is told again with every beat until it does.
         if self._plan is not None and beat.epoch < self._plan.epoch:
             self._control.send(identity, wrap(PlanNotice(epoch=self._plan.epoch, plan=self._plan_json)))
-        if self._live and beat.live != self._live:
-            self._control.send(identity, wrap(LiveNotice(state=self._live)))
+        if self._live.state and (beat.live, beat.live_number) != (self._live.state, self._live.number):
+            self._control.send(identity, wrap(self._live))
         if beat.checkpoints < self._checkpoints.number:
             self._control.send(identity, wrap(self._checkpoints))
         if beat.update < self._update.number:

@@ -33,6 +33,10 @@ class Tracker:
             collector.plain_ways(), roots, self._emit_long, self._plant, self.stamp
         )
 
+    def limit(self, timeout: float | None, max_pending: int) -> None:
+        """From now on a tree may take so long, and so many may be pending."""
+        self._roots.timeout, self._max_pending = timeout, max_pending
+
     @property
     def patience(self) -> float:
         """How often to look for what is late: a twentieth of the timeout."""

@@ -13,10 +13,13 @@ from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, read_manifest, write_manifest
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import HeronError
+from heronpy.kernel.live import in_effect
 from heronpy.kernel.master.checkpointing import Checkpointing, Round
 from heronpy.kernel.master.errands import Errands
 from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.registrations import read
 from heronpy.kernel.steps import step
+from heronpy.kernel.tree import Live
 from heronpy.kernel.update import FINISHED
 
 log = logging.getLogger(__name__)
@@ -28,8 +31,7 @@ class CheckpointAct:
     def __init__(self, scene: Scene, errands: Errands, now: float) -> None:
         self._scene = scene
         self._errands = errands
-        interval = checkpoint_interval(scene.plan.logical, scene.config)
-        self.deciding = Checkpointing(interval, scene.config["checkpoint.timeout"], now)
+        self.deciding = Checkpointing(self._interval(), scene.config["checkpoint.timeout"], now)
         self._writing = False
         #: those that the checkpoint which runs was begun for, or after
         self._demands: list[str] = []
@@ -52,9 +54,16 @@ class CheckpointAct:
             self.give_up(reason)
 
     def refresh(self) -> None:
-        """Somebody may have asked for one."""
+        """Somebody may have asked for one, or wants them more or less often."""
         asked = pending_demands(self._scene.state, self._scene.plan.topology)
         self.deciding.demanded = any(path not in self._demands for path in asked)
+        self.deciding.interval = self._interval()
+
+    def _interval(self) -> float:
+        """As the topology wants it now."""
+        scene = self._scene
+        live = read(scene.state, scene.tree.live, Live)
+        return checkpoint_interval(in_effect(scene.plan.logical, live), scene.config)
 
     def give_up(self, reason: str) -> None:
         """End the one that runs, if any: nobody need store anything for it any more."""

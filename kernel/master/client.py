@@ -10,13 +10,14 @@ from typing import Self
 import msgspec
 
 from heronpy.kernel.errors import NodeMissing, TimedOut
+from heronpy.kernel.live import change_live
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.transport import Dealer, Reactor, Transport
-from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
+from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Registration, Tree
 
 
 class MasterClient:
@@ -143,7 +144,7 @@ def _why_unreachable(state: StateManager, topology: str) -> str:
 
 def set_live(state: StateManager, topology: str, wanted: str, timeout: float) -> None:
     """Pause or resume a topology and wait until every spout has done so."""
-    state.set(Tree(topology).live, msgspec.json.encode(Live(wanted)))
+    change_live(state, topology, lambda live: msgspec.structs.replace(live, state=wanted))
     reached = "paused" if wanted == PAUSED else "running"
     deadline = time.monotonic() + timeout
     with MasterClient(state, topology) as client:

@@ -83,7 +83,7 @@ class TopologyMaster:
         self._reactor.call_every(self._containers.interval, self._containers.look_for_lost)
         self._gatekeeper.serve(self._reactor)
         self._reactor.register(self._router, self._on_messages)
-        self._follower.follow(self._tree.clients, self._tree.master)
+        self._follower.follow(self._tree.clients, self._tree.master, self._tree.live)
         self._follower.follow(self._tree.update, self._tree.update_failure, self._tree.demands)
         self._containers.follow()
         self._admit()

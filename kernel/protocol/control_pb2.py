@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\rcontrol.proto\x12\x07heronpy\"\x91\x04\n\x08\x45nvelope\x12\x0f\n\x07version\x18\x01 \x01(\r\x12.\n\rinstance_beat\x18\x02 \x01(\x0b\x32\x15.heronpy.InstanceBeatH\x00\x12*\n\x0bplan_notice\x18\x03 \x01(\x0b\x32\x13.heronpy.PlanNoticeH\x00\x12*\n\x0blive_notice\x18\x04 \x01(\x0b\x32\x13.heronpy.LiveNoticeH\x00\x12\x30\n\x0e\x63ontainer_beat\x18\x05 \x01(\x0b\x32\x16.heronpy.ContainerBeatH\x00\x12\x30\n\x0emetrics_report\x18\x06 \x01(\x0b\x32\x16.heronpy.MetricsReportH\x00\x12\x36\n\x11\x63ontainer_metrics\x18\x07 \x01(\x0b\x32\x19.heronpy.ContainerMetricsH\x00\x12\x30\n\x0estatus_request\x18\x08 \x01(\x0b\x32\x16.heronpy.StatusRequestH\x00\x12,\n\x0cstatus_reply\x18\t \x01(\x0b\x32\x14.heronpy.StatusReplyH\x00\x12\x38\n\x12\x63heckpoints_notice\x18\n \x01(\x0b\x32\x1a.heronpy.CheckpointsNoticeH\x00\x12.\n\rupdate_notice\x18\x0b \x01(\x0b\x32\x15.heronpy.UpdateNoticeH\x00\x42\x06\n\x04\x62ody\"\xd8\x03\n\x0cInstanceBeat\x12\x0c\n\x04task\x18\x01 \x01(\r\x12\x13\n\x0bincarnation\x18\x02 \x01(\x04\x12\x0b\n\x03pid\x18\x03 \x01(\r\x12\r\n\x05\x65poch\x18\x04 \x01(\r\x12\r\n\x05state\x18\x05 \x01(\t\x12\r\n\x05\x65rror\x18\x06 \x01(\t\x12\x11\n\ttraceback\x18\x07 \x01(\t\x12\x0c\n\x04\x62usy\x18\x08 \x01(\t\x12\x0c\n\x04live\x18\t \x01(\t\x12#\n\nheld_up_by\x18\n \x03(\x0b\x32\x0f.heronpy.HoldUp\x12\x0f\n\x07missing\x18\x0b \x01(\x04\x12\x12\n\nmaybe_lost\x18\x0c \x01(\x04\x12\x0f\n\x07\x65xposed\x18\r \x01(\x04\x12\x13\n\x0b\x63heckpoints\x18\x0e \x01(\x04\x12\x0e\n\x06update\x18\x0f \x01(\x04\x12\x0b\n\x03run\x18\x10 \x01(\r\x12\x12\n\nbroken_run\x18\x11 \x01(\r\x12!\n\x08snapshot\x18\x12 \x01(\x0b\x32\x0f.heronpy.Stored\x12\x12\n\nnext_epoch\x18\x13 \x01(\r\x12!\n\x08handover\x18\x14 \x01(\x0b\x32\x0f.heronpy.Stored\x12\x14\n\x0cloaded_epoch\x18\x15 \x01(\r\x12\x15\n\rcurrent_epoch\x18\x16 \x01(\r\x12\x14\n\x0cheld_seconds\x18\x17 \x01(\x01\"N\n\x06Stored\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x0b\n\x03run\x18\x02 \x01(\r\x12\x1c\n\x05parts\x18\x03 \x03(\x0b\x32\r.heronpy.Part\x12\r\n\x05\x65rror\x18\x04 \x01(\t\"f\n\x04Part\x12\x0e\n\x06object\x18\x01 \x01(\t\x12\x10\n\x08\x63hecksum\x18\x02 \x01(\t\x12\r\n\x05\x62ytes\x18\x03 \x01(\x04\x12\x0e\n\x06groups\x18\x04 \x03(\r\x12\r\n\x05whole\x18\x05 \x01(\x08\x12\x0e\n\x06opaque\x18\x06 \x01(\x08\"\'\n\x06HoldUp\x12\x0c\n\x04task\x18\x01 \x01(\r\x12\x0f\n\x07seconds\x18\x02 \x01(\x01\")\n\nPlanNotice\x12\r\n\x05\x65poch\x18\x01 \x01(\r\x12\x0c\n\x04plan\x18\x02 \x01(\x0c\"\x1b\n\nLiveNotice\x12\r\n\x05state\x18\x01 \x01(\t\"1\n\x11\x43heckpointsNotice\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04node\x18\x02 \x01(\x0c\"?\n\x0cUpdateNotice\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04node\x18\x02 \x01(\x0c\x12\x11\n\tnext_plan\x18\x03 \x01(\x0c\"s\n\rContainerBeat\x12\x11\n\tcontainer\x18\x01 \x01(\r\x12\x13\n\x0bincarnation\x18\x02 \x01(\x04\x12\x10\n\x08\x65ndpoint\x18\x03 \x01(\t\x12(\n\tinstances\x18\x04 \x03(\x0b\x32\x15.heronpy.InstanceBeat\"\x8f\x01\n\x06Sample\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12+\n\x06labels\x18\x04 \x03(\x0b\x32\x1b.heronpy.Sample.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"q\n\rMetricsReport\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\r\x12\x13\n\x0bincarnation\x18\x03 \x01(\x04\x12\x0b\n\x03pid\x18\x04 \x01(\r\x12 \n\x07samples\x18\x05 \x03(\x0b\x32\x0f.heronpy.Sample\"N\n\x10\x43ontainerMetrics\x12\x11\n\tcontainer\x18\x01 \x01(\r\x12\'\n\x07reports\x18\x02 \x03(\x0b\x32\x16.heronpy.MetricsReport\"\x0f\n\rStatusRequest\"\x1d\n\x0bStatusReply\x12\x0e\n\x06status\x18\x01 \x01(\x0c\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\rcontrol.proto\x12\x07heronpy\"\x91\x04\n\x08\x45nvelope\x12\x0f\n\x07version\x18\x01 \x01(\r\x12.\n\rinstance_beat\x18\x02 \x01(\x0b\x32\x15.heronpy.InstanceBeatH\x00\x12*\n\x0bplan_notice\x18\x03 \x01(\x0b\x32\x13.heronpy.PlanNoticeH\x00\x12*\n\x0blive_notice\x18\x04 \x01(\x0b\x32\x13.heronpy.LiveNoticeH\x00\x12\x30\n\x0e\x63ontainer_beat\x18\x05 \x01(\x0b\x32\x16.heronpy.ContainerBeatH\x00\x12\x30\n\x0emetrics_report\x18\x06 \x01(\x0b\x32\x16.heronpy.MetricsReportH\x00\x12\x36\n\x11\x63ontainer_metrics\x18\x07 \x01(\x0b\x32\x19.heronpy.ContainerMetricsH\x00\x12\x30\n\x0estatus_request\x18\x08 \x01(\x0b\x32\x16.heronpy.StatusRequestH\x00\x12,\n\x0cstatus_reply\x18\t \x01(\x0b\x32\x14.heronpy.StatusReplyH\x00\x12\x38\n\x12\x63heckpoints_notice\x18\n \x01(\x0b\x32\x1a.heronpy.CheckpointsNoticeH\x00\x12.\n\rupdate_notice\x18\x0b \x01(\x0b\x32\x15.heronpy.UpdateNoticeH\x00\x42\x06\n\x04\x62ody\"\xed\x03\n\x0cInstanceBeat\x12\x0c\n\x04task\x18\x01 \x01(\r\x12\x13\n\x0bincarnation\x18\x02 \x01(\x04\x12\x0b\n\x03pid\x18\x03 \x01(\r\x12\r\n\x05\x65poch\x18\x04 \x01(\r\x12\r\n\x05state\x18\x05 \x01(\t\x12\r\n\x05\x65rror\x18\x06 \x01(\t\x12\x11\n\ttraceback\x18\x07 \x01(\t\x12\x0c\n\x04\x62usy\x18\x08 \x01(\t\x12\x0c\n\x04live\x18\t \x01(\t\x12#\n\nheld_up_by\x18\n \x03(\x0b\x32\x0f.heronpy.HoldUp\x12\x0f\n\x07missing\x18\x0b \x01(\x04\x12\x12\n\nmaybe_lost\x18\x0c \x01(\x04\x12\x0f\n\x07\x65xposed\x18\r \x01(\x04\x12\x13\n\x0b\x63heckpoints\x18\x0e \x01(\x04\x12\x0e\n\x06update\x18\x0f \x01(\x04\x12\x0b\n\x03run\x18\x10 \x01(\r\x12\x12\n\nbroken_run\x18\x11 \x01(\r\x12!\n\x08snapshot\x18\x12 \x01(\x0b\x32\x0f.heronpy.Stored\x12\x12\n\nnext_epoch\x18\x13 \x01(\r\x12!\n\x08handover\x18\x14 \x01(\x0b\x32\x0f.heronpy.Stored\x12\x14\n\x0cloaded_epoch\x18\x15 \x01(\r\x12\x15\n\rcurrent_epoch\x18\x16 \x01(\r\x12\x14\n\x0cheld_seconds\x18\x17 \x01(\x01\x12\x13\n\x0blive_number\x18\x18 \x01(\x04\"N\n\x06Stored\x12\n\n\x02id\x18\x01 \x01(\x04\x12\x0b\n\x03run\x18\x02 \x01(\r\x12\x1c\n\x05parts\x18\x03 \x03(\x0b\x32\r.heronpy.Part\x12\r\n\x05\x65rror\x18\x04 \x01(\t\"f\n\x04Part\x12\x0e\n\x06object\x18\x01 \x01(\t\x12\x10\n\x08\x63hecksum\x18\x02 \x01(\t\x12\r\n\x05\x62ytes\x18\x03 \x01(\x04\x12\x0e\n\x06groups\x18\x04 \x03(\r\x12\r\n\x05whole\x18\x05 \x01(\x08\x12\x0e\n\x06opaque\x18\x06 \x01(\x08\"\'\n\x06HoldUp\x12\x0c\n\x04task\x18\x01 \x01(\r\x12\x0f\n\x07seconds\x18\x02 \x01(\x01\")\n\nPlanNotice\x12\r\n\x05\x65poch\x18\x01 \x01(\r\x12\x0c\n\x04plan\x18\x02 \x01(\x0c\";\n\nLiveNotice\x12\r\n\x05state\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x04\x12\x0e\n\x06\x63onfig\x18\x03 \x01(\x0c\"1\n\x11\x43heckpointsNotice\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04node\x18\x02 \x01(\x0c\"?\n\x0cUpdateNotice\x12\x0e\n\x06number\x18\x01 \x01(\x04\x12\x0c\n\x04node\x18\x02 \x01(\x0c\x12\x11\n\tnext_plan\x18\x03 \x01(\x0c\"s\n\rContainerBeat\x12\x11\n\tcontainer\x18\x01 \x01(\r\x12\x13\n\x0bincarnation\x18\x02 \x01(\x04\x12\x10\n\x08\x65ndpoint\x18\x03 \x01(\t\x12(\n\tinstances\x18\x04 \x03(\x0b\x32\x15.heronpy.InstanceBeat\"\x8f\x01\n\x06Sample\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01\x12\x0c\n\x04kind\x18\x03 \x01(\t\x12+\n\x06labels\x18\x04 \x03(\x0b\x32\x1b.heronpy.Sample.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"q\n\rMetricsReport\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x0c\n\x04task\x18\x02 \x01(\r\x12\x13\n\x0bincarnation\x18\x03 \x01(\x04\x12\x0b\n\x03pid\x18\x04 \x01(\r\x12 \n\x07samples\x18\x05 \x03(\x0b\x32\x0f.heronpy.Sample\"N\n\x10\x43ontainerMetrics\x12\x11\n\tcontainer\x18\x01 \x01(\r\x12\'\n\x07reports\x18\x02 \x03(\x0b\x32\x16.heronpy.MetricsReport\"\x0f\n\rStatusRequest\"\x1d\n\x0bStatusReply\x12\x0e\n\x06status\x18\x01 \x01(\x0c\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,33 +36,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ENVELOPE']._serialized_start=27
   _globals['_ENVELOPE']._serialized_end=556
   _globals['_INSTANCEBEAT']._serialized_start=559
-  _globals['_INSTANCEBEAT']._serialized_end=1031
-  _globals['_STORED']._serialized_start=1033
-  _globals['_STORED']._serialized_end=1111
-  _globals['_PART']._serialized_start=1113
-  _globals['_PART']._serialized_end=1215
-  _globals['_HOLDUP']._serialized_start=1217
-  _globals['_HOLDUP']._serialized_end=1256
-  _globals['_PLANNOTICE']._serialized_start=1258
-  _globals['_PLANNOTICE']._serialized_end=1299
-  _globals['_LIVENOTICE']._serialized_start=1301
-  _globals['_LIVENOTICE']._serialized_end=1328
-  _globals['_CHECKPOINTSNOTICE']._serialized_start=1330
-  _globals['_CHECKPOINTSNOTICE']._serialized_end=1379
-  _globals['_UPDATENOTICE']._serialized_start=1381
-  _globals['_UPDATENOTICE']._serialized_end=1444
-  _globals['_CONTAINERBEAT']._serialized_start=1446
-  _globals['_CONTAINERBEAT']._serialized_end=1561
-  _globals['_SAMPLE']._serialized_start=1564
-  _globals['_SAMPLE']._serialized_end=1707
-  _globals['_SAMPLE_LABELSENTRY']._serialized_start=1662
-  _globals['_SAMPLE_LABELSENTRY']._serialized_end=1707
-  _globals['_METRICSREPORT']._serialized_start=1709
-  _globals['_METRICSREPORT']._serialized_end=1822
-  _globals['_CONTAINERMETRICS']._serialized_start=1824
-  _globals['_CONTAINERMETRICS']._serialized_end=1902
-  _globals['_STATUSREQUEST']._serialized_start=1904
-  _globals['_STATUSREQUEST']._serialized_end=1919
-  _globals['_STATUSREPLY']._serialized_start=1921
-  _globals['_STATUSREPLY']._serialized_end=1950
+  _globals['_INSTANCEBEAT']._serialized_end=1052
+  _globals['_STORED']._serialized_start=1054
+  _globals['_STORED']._serialized_end=1132
+  _globals['_PART']._serialized_start=1134
+  _globals['_PART']._serialized_end=1236
+  _globals['_HOLDUP']._serialized_start=1238
+  _globals['_HOLDUP']._serialized_end=1277
+  _globals['_PLANNOTICE']._serialized_start=1279
+  _globals['_PLANNOTICE']._serialized_end=1320
+  _globals['_LIVENOTICE']._serialized_start=1322
+  _globals['_LIVENOTICE']._serialized_end=1381
+  _globals['_CHECKPOINTSNOTICE']._serialized_start=1383
+  _globals['_CHECKPOINTSNOTICE']._serialized_end=1432
+  _globals['_UPDATENOTICE']._serialized_start=1434
+  _globals['_UPDATENOTICE']._serialized_end=1497
+  _globals['_CONTAINERBEAT']._serialized_start=1499
+  _globals['_CONTAINERBEAT']._serialized_end=1614
+  _globals['_SAMPLE']._serialized_start=1617
+  _globals['_SAMPLE']._serialized_end=1760
+  _globals['_SAMPLE_LABELSENTRY']._serialized_start=1715
+  _globals['_SAMPLE_LABELSENTRY']._serialized_end=1760
+  _globals['_METRICSREPORT']._serialized_start=1762
+  _globals['_METRICSREPORT']._serialized_end=1875
+  _globals['_CONTAINERMETRICS']._serialized_start=1877
+  _globals['_CONTAINERMETRICS']._serialized_end=1955
+  _globals['_STATUSREQUEST']._serialized_start=1957
+  _globals['_STATUSREQUEST']._serialized_end=1972
+  _globals['_STATUSREPLY']._serialized_start=1974
+  _globals['_STATUSREPLY']._serialized_end=2003
 # @@protoc_insertion_point(module_scope)

@@ -20,9 +20,10 @@ from heronpy.cli.submission import prepare
 from heronpy.cli.update_view import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
+from heronpy.kernel.live import change_live, config_for
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, next_plan, physical_plan
 from heronpy.kernel.plugin import Registry, StateManager, opening
-from heronpy.kernel.tree import Execution, Registration, Tree
+from heronpy.kernel.tree import Execution, Live, Registration, Tree
 from heronpy.kernel.update import FINISHED, Ledger, Phase, Update
 from heronpy.plugins.packing.round_robin import RoundRobin
 from heronpy.testing.waiting import eventually
@@ -353,3 +354,44 @@ def test_a_topology_that_is_not_well_is_restarted_at_once(heronpy: Heronpy, stat
     assert shown.stderr.splitlines()[0] == "Shop is UNREACHABLE, so it is restarted at once"
     assert "the scheduler's process of 'Shop' is not running" in shown.stderr
     assert not state.exists(TREE.update)
+
+
+def live(state: StateManager) -> Live:
+    return msgspec.json.decode(state.get(TREE.live).value, type=Live)
+
+
+def test_config_is_changed_for_all_or_for_one_and_survives_a_pause(
+    heronpy: Heronpy, state: StateManager
+) -> None:
+    first = heronpy("update", "Shop", "--runtime-config", "limit=3", "--runtime-config", "spent:name=ann")
+    assert (first.exit_code, first.stdout) == (0, "Shop: limit = 3\nspent: name = 'ann'\n")
+    heronpy("update", "Shop", "--runtime-config", 'limit={"a": [1, true]}')
+    assert live(state) == Live("RUNNING", {"": {"limit": {"a": [1, True]}}, "spent": {"name": "ann"}}, 2)
+    change_live(state, "Shop", lambda before: msgspec.structs.replace(before, state="PAUSED"))
+    assert (live(state).state, live(state).number, config_for(live(state).config, "spent")) == (
+        "PAUSED",
+        3,
+        {"limit": {"a": [1, True]}, "name": "ann"},
+    )
+    assert config_for(live(state).config, "seen") == {"limit": {"a": [1, True]}}
+
+
+@pytest.mark.parametrize(
+    ("given", "exit_code", "message"),
+    [
+        ("limit", 2, "--runtime-config wants KEY=VALUE or COMPONENT:KEY=VALUE, got 'limit'"),
+        ("spnet:limit=3", 1, "no component 'spnet' in Shop; did you mean 'spent'?"),
+        ("topology.max.spout.pendin=3", 1, "did you mean 'topology.max.spout.pending'?"),
+        ("topology.stmgrs=3", 1, "topology.stmgrs cannot change while the topology runs"),
+        ("topology.max.spout.pending=0", 1, "must be a number of at least 1, got 0"),
+        ("topology.message.timeout.secs=soon", 1, "must be a number of at least 0.001, got 'soon'"),
+        ("topology.stateful.checkpoint.interval.seconds=0.01", 1, "must be a number of at least 0.1, or 0"),
+        ("spent:topology.stateful.checkpoint.interval.seconds=1", 1, "is the whole topology's"),
+    ],
+)
+def test_config_that_cannot_change_is_refused(
+    heronpy: Heronpy, state: StateManager, given: str, exit_code: int, message: str
+) -> None:
+    shown = heronpy("update", "Shop", "--runtime-config", given)
+    assert (shown.exit_code, message in shown.stderr) == (exit_code, True), shown.stderr
+    assert not state.exists(TREE.live)
