@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.zookeeper import ZooKeeper, running
 
 from heronpy.kernel.processes import process
 
@@ -40,9 +41,35 @@ def nothing_left(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HERONPY_HOME", str(tmp_path / "home"))
     children, threads, folders = _children(), _threads(), _folders(temporary)
     yield
-    assert _gone(lambda: _children() - children) == set(), "processes are left"
+    assert _gone(lambda: _children() - children - running) == set(), "processes are left"
     assert _gone(lambda: _threads() - threads) == set(), "threads are left"
     assert _gone(lambda: _folders(temporary) - folders) == set(), "sockets folders are left"
+
+
+@pytest.fixture(scope="session")
+def zookeeper() -> Iterator[ZooKeeper]:
+    """One ZooKeeper server for all tests that want one."""
+    yield from _started(ZooKeeper(1))
+
+
+@pytest.fixture(scope="session")
+def ensemble_of_the_run() -> Iterator[ZooKeeper]:
+    yield from _started(ZooKeeper(3))
+
+
+@pytest.fixture
+def ensemble(ensemble_of_the_run: ZooKeeper) -> Iterator[ZooKeeper]:
+    """Three ZooKeeper servers for all tests; those that a test kills run again when it is over."""
+    yield ensemble_of_the_run
+    ensemble_of_the_run.start()
+
+
+def _started(servers: ZooKeeper) -> Iterator[ZooKeeper]:
+    try:
+        servers.start()
+        yield servers
+    finally:
+        servers.close()
 
 
 def _gone(left: Callable[[], set[str]]) -> set[str]:

@@ -32,6 +32,8 @@ LEAST = {
     "container.silence": "1s",
     "container.lost": "1s",
     "container.restart_attempts": "0",
+    "state.zookeeper.session": "1s",
+    "state.zookeeper.timeout": "100ms",
 }
 
 #: tables whose keys we do not know: a stranger's plugins, and the topology's own config

@@ -34,6 +34,7 @@ class StateManager(abc.ABC):
 
     Paths are absolute: "/wordcount/containers/1". Segments follow the grammar of kernel.names; any
     other path is refused with a StateError. Nodes can hold 1 MiB. Safe to use from several threads.
+    A store that cannot be reached makes calls fail with a StateError after a few seconds, not wait for it.
     """
 
     @abc.abstractmethod
@@ -48,7 +49,8 @@ class StateManager(abc.ABC):
     def create(self, path: str, value: bytes, *, ephemeral: bool = False) -> int:
         """Make a node and return its version; NodeExists if it is there. Parents are made as needed.
 
-        An ephemeral node vanishes, watches included, when this state manager is closed or its process dies.
+        An ephemeral node vanishes, watches included, when this state manager is closed or its process dies;
+        and when a store that is on other machines has not heard of us for long (see `session`).
         """
 
     @abc.abstractmethod
@@ -79,6 +81,14 @@ class StateManager(abc.ABC):
     @abc.abstractmethod
     def close(self) -> None:
         """Called once, last: ephemeral nodes go, watches end, no thread stays."""
+
+    @property
+    def session(self) -> int:
+        """Raised each time that the store took us for dead and removed our ephemeral nodes.
+
+        They are not made again: whoever made one knows whether it may be. All watches are told.
+        """
+        return 0
 
     def exists(self, path: str) -> bool:
         """Whether the node is there (also one that only has children)."""

@@ -25,6 +25,9 @@ QUIET = 0.1
 
 MEBIBYTE = 1024 * 1024
 
+#: a store's own fixtures last for one test, and several stores may be tested in one run
+_SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
+
 _TRAPS = [
     "",
     ".",
@@ -211,7 +214,7 @@ class StateManagerContract(abc.ABC):
         assert one.children("/") == ["big"]
 
     @given(path=bad_paths)
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60, deadline=None, suppress_health_check=_SHARED)
     def test_a_path_outside_the_grammar_is_refused_everywhere(self, one: StateManager, path: str) -> None:
         calls: list[Callable[[], object]] = [
             lambda: one.get(path),

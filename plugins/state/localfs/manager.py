@@ -13,14 +13,13 @@ from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionCo
 from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
 from heronpy.plugins.state.localfs.disk_errors import disk_errors
 from heronpy.plugins.state.localfs.guard import Guard
-from heronpy.plugins.state.localfs.paths import Segments, node_segments_of, segments_of
 from heronpy.plugins.state.localfs.record import Record
 from heronpy.plugins.state.localfs.root import open_root
 from heronpy.plugins.state.localfs.sessions import Session, dead_sessions, forget, is_alive, paths_of
 from heronpy.plugins.state.localfs.tree import Tree
 from heronpy.plugins.state.localfs.watcher import Watcher
-
-MAX_VALUE = 1024 * 1024
+from heronpy.plugins.state.paths import Segments, node_segments_of, segments_of
+from heronpy.plugins.state.values import check_size
 
 #: the kernel tells of a closed file just before it releases the lock on it: pauses until we look again
 _RELEASE_PAUSES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -59,7 +58,7 @@ class LocalFsStateManager(StateManager):
 
     def create(self, path: str, value: bytes, *, ephemeral: bool = False) -> int:
         segments = node_segments_of(path)
-        _check_size(path, value)
+        check_size(path, value)
         with self._changing():
             if self._current(segments) is not None:
                 msg = f"the node {path} is there already"
@@ -69,7 +68,7 @@ class LocalFsStateManager(StateManager):
 
     def set(self, path: str, value: bytes, *, version: int | None = None) -> int:
         segments = node_segments_of(path)
-        _check_size(path, value)
+        check_size(path, value)
         with self._changing():
             found = self._current(segments)
             if version is not None and found is None:
@@ -190,9 +189,3 @@ class LocalFsStateManager(StateManager):
 def _missing(path: str) -> NodeMissing:
     msg = f"there is no node {path}"
     return NodeMissing(msg)
-
-
-def _check_size(path: str, value: bytes) -> None:
-    if len(value) > MAX_VALUE:
-        msg = f"a value of {len(value)} bytes for {path} is too large: a node holds {MAX_VALUE} bytes"
-        raise StateError(msg)

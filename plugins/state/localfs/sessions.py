@@ -9,8 +9,8 @@ import os
 import secrets
 
 from heronpy.plugins.state.localfs.descriptor import Descriptor
-from heronpy.plugins.state.localfs.paths import is_node_path
 from heronpy.plugins.state.localfs.tree import TMP
+from heronpy.plugins.state.paths import is_node_path
 
 SESSIONS = "@sessions"
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from heronpy.kernel.names import NAME
 from heronpy.plugins.state.localfs.descriptor import Descriptor
-from heronpy.plugins.state.localfs.paths import Segments
 from heronpy.plugins.state.localfs.record import Record, decode
+from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
 

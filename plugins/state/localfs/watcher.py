@@ -12,9 +12,9 @@ from collections.abc import Callable
 from heronpy.plugins.state.localfs import inotify
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.inotify import Event, Inotify
-from heronpy.plugins.state.localfs.paths import Segments
 from heronpy.plugins.state.localfs.sessions import SESSIONS
 from heronpy.plugins.state.localfs.tree import VALUE, Tree
+from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
 

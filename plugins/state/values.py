@@ -1,0 +1,14 @@
+"""How much a node can hold, whichever store keeps it."""
+
+from __future__ import annotations
+
+from heronpy.kernel.errors import StateError
+
+MAX_VALUE = 1024 * 1024
+
+
+def check_size(path: str, value: bytes) -> None:
+    """A value that is too large is refused before anything is touched."""
+    if len(value) > MAX_VALUE:
+        msg = f"a value of {len(value)} bytes for {path} is too large: a node holds {MAX_VALUE} bytes"
+        raise StateError(msg)

@@ -1,0 +1,102 @@
+"""The state manager `zookeeper`: the tree in a ZooKeeper ensemble, shared by many machines."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import PluginError, StateError
+from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
+from heronpy.plugins.state.paths import node_segments_of, segments_of
+from heronpy.plugins.state.values import check_size
+from heronpy.plugins.state.zookeeper.settings import Settings
+
+if TYPE_CHECKING:
+    from heronpy.plugins.state.zookeeper.client import Client
+
+
+class ZooKeeperStateManager(StateManager):
+    """Keeps the tree below `state.zookeeper.root` of the servers `state.zookeeper.hosts`.
+
+    An ephemeral node stays while the connection is away for less than `state.zookeeper.session`, and as long
+    after its process was killed. It can have no children. A watch is not told when a child goes that had no
+    value of its own and whose last ephemeral child ended with its process.
+    """
+
+    @override
+    def initialize(self, config: Config) -> None:
+        if importlib.util.find_spec("kazoo") is None:
+            msg = "the state manager 'zookeeper' needs kazoo, which is not installed"
+            raise PluginError(msg, hint="pip install 'heron-py[zookeeper]'")
+        from heronpy.plugins.state.zookeeper.client import Client
+
+        self._owned: set[str] = set()
+        self._life = threading.Lock()
+        self._closed = False
+        self._client: Client = Client(Settings.of(config))
+        self._client.open()
+
+    @property
+    @override
+    def session(self) -> int:
+        return self._client.connection.lost_sessions
+
+    @override
+    def get(self, path: str) -> Node:
+        segments_of(path)
+        with self._client.naming(path):
+            return self._client.read(path)
+
+    @override
+    def create(self, path: str, value: bytes, *, ephemeral: bool = False) -> int:
+        node_segments_of(path)
+        check_size(path, value)
+        with self._client.naming(path):
+            if ephemeral:
+                with self._life:
+                    self._owned.add(path)
+            return self._client.writer.create(path, value, ephemeral=ephemeral)
+
+    @override
+    def set(self, path: str, value: bytes, *, version: int | None = None) -> int:
+        node_segments_of(path)
+        check_size(path, value)
+        with self._client.naming(path):
+            return self._client.writer.set(path, value, version)
+
+    @override
+    def delete(self, path: str, *, recursive: bool = False) -> None:
+        node_segments_of(path)
+        with self._client.naming(path):
+            self._client.writer.delete(path, recursive=recursive)
+
+    @override
+    def children(self, path: str) -> list[str]:
+        segments_of(path)
+        with self._client.naming(path):
+            return self._client.tree.names(path)
+
+    @override
+    def watch(self, path: str, callback: Callable[[], None]) -> Watch:
+        segments_of(path)
+        with self._client.naming(path):
+            return self._client.watcher.add(path, callback)
+
+    @override
+    def close(self) -> None:
+        with self._life:
+            if self._closed:
+                return
+            self._closed = True
+        self._client.watcher.close()
+        for path in self._owned:
+            # the session's end would remove them as well, but not the folders that led to them
+            with contextlib.suppress(StateError), self._client.naming(path):
+                self._client.delete_own(path)
+        self._client.connection.close()

@@ -1,0 +1,135 @@
+"""Watches that stay: ZooKeeper tells of one change only, and of none while nobody is connected."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from kazoo.exceptions import KazooException
+from kazoo.protocol.states import EventType
+
+from heronpy.kernel.errors import StateError
+from heronpy.plugins.state.zookeeper.tree import Tree
+
+log = logging.getLogger(__name__)
+
+#: how soon we try again to arm a watch
+_RETRY = 0.5
+
+
+class NodeWatch:
+    """One watch."""
+
+    def __init__(self, watcher: Watcher, path: str, callback: Callable[[], None]) -> None:
+        self.path = path
+        self._watcher = watcher
+        self._callback = callback
+        self._cancelled = False
+        # held while the callback runs, so that cancel() can promise that none starts later
+        self._calling = threading.RLock()
+
+    def cancel(self) -> None:
+        with self._calling:
+            self._cancelled = True
+        self._watcher.forget(self)
+
+    def end(self) -> None:
+        """As cancel(), for a watcher that is closing: does not wait for a callback that runs."""
+        self._cancelled = True
+
+    def on_event(self, event: Any) -> None:
+        # kazoo says NONE when the connection is lost; what matters is when it is there again
+        if event.type != EventType.NONE:
+            self._watcher.mark(self)
+
+    def fire(self) -> None:
+        with self._calling:
+            if self._cancelled:
+                return
+            try:
+                self._callback()
+            except Exception:
+                log.exception("the callback of a watch on %s failed", self.path)
+
+
+class Watcher:
+    """All watches of one state manager, and the thread that calls back.
+
+    A watch that fired is armed again before its owner is told: what changes after that is told again. After
+    each new connection every watch is armed and told, whether the session is a new one or not.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._change = threading.Condition()
+        self._watches: set[NodeWatch] = set()
+        self._due: set[NodeWatch] = set()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    def add(self, path: str, callback: Callable[[], None]) -> NodeWatch:
+        watch = NodeWatch(self, path, callback)
+        with self._change:
+            self._watches.add(watch)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="zookeeper-watch", daemon=True)
+                self._thread.start()
+        try:
+            self._tree.arm(path, watch.on_event)
+        except BaseException:
+            watch.cancel()
+            raise
+        return watch
+
+    def forget(self, watch: NodeWatch) -> None:
+        with self._change:
+            self._watches.discard(watch)
+            self._due.discard(watch)
+
+    def mark(self, watch: NodeWatch) -> None:
+        """This one has to look again."""
+        with self._change:
+            if watch in self._watches:
+                self._due.add(watch)
+                self._change.notify()
+
+    def mark_all(self) -> None:
+        """Whatever happened while nobody was connected has been missed."""
+        with self._change:
+            self._due |= self._watches
+            self._change.notify()
+
+    def close(self) -> None:
+        with self._change:
+            self._stopping = True
+            for watch in self._watches:
+                watch.end()
+            self._watches.clear()
+            self._due.clear()
+            self._change.notify()
+        if self._thread is not None and threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._due or self._stopping)
+                if self._stopping:
+                    return
+                due, self._due = self._due, set()
+            for watch in due:
+                self._serve(watch)
+
+    def _serve(self, watch: NodeWatch) -> None:
+        try:
+            self._tree.arm(watch.path, watch.on_event)
+        except (StateError, KazooException) as error:
+            log.debug("the watch on %s is not armed: %s", watch.path, error)
+            with self._change:
+                if watch in self._watches:
+                    self._due.add(watch)
+                self._change.wait_for(lambda: self._stopping, _RETRY)
+            return
+        watch.fire()

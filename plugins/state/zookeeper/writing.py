@@ -1,0 +1,223 @@
+"""Changing the tree: each change is one transaction, on the condition that nothing moved since we looked.
+
+A znode's own version starts over when it is deleted and created again, so it alone cannot tell a node from
+its successor. Whatever creates a node therefore also raises the version of the guard, and a compare-and-set
+wants the guard as it was when the node was read.
+
+A change whose answer was lost is looked for by its nonce before it is tried again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kazoo.client import KazooClient, TransactionRequest
+from kazoo.exceptions import (
+    BadVersionError,
+    KazooException,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    RolledBackError,
+    RuntimeInconsistency,
+)
+
+from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
+from heronpy.plugins.state.zookeeper.connection import Connection, Interrupted
+from heronpy.plugins.state.zookeeper.record import Record, new_nonce, pieces
+from heronpy.plugins.state.zookeeper.tree import GUARD, Found, Sight, Tree, part_paths, parts_folder
+
+Operation = Callable[[TransactionRequest], None]
+
+#: what says that somebody else was faster
+_CHANGED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError)
+#: what the other operations of a failed transaction get
+_DRAGGED_ALONG = (RolledBackError, RuntimeInconsistency)
+
+#: nodes that one transaction removes; its message has a limit
+_BATCH = 1000
+
+
+class Writer:
+    """Creates, sets and deletes nodes."""
+
+    def __init__(self, connection: Connection, tree: Tree) -> None:
+        self._connection = connection
+        self._tree = tree
+
+    def create(self, path: str, value: bytes, *, ephemeral: bool) -> int:
+        record, parts = _new_record(value)
+        with self._parts(path, record, parts, ephemeral):
+            while True:
+                sight = self._tree.look(path)
+                if _is(sight.found, record):
+                    return _version(sight.found)
+                if sight.found is not None and sight.found.record is not None:
+                    msg = f"the node {path} is there already"
+                    raise NodeExists(msg)
+                version = self._try_create(path, sight, record, ephemeral)
+                if version is not None:
+                    return version
+                self._write_parts(path, record, parts, ephemeral)
+
+    def set(self, path: str, value: bytes, wanted: int | None) -> int:
+        record, parts = _new_record(value)
+        with self._parts(path, record, parts, ephemeral=False):
+            while True:
+                sight = self._tree.look(path)
+                if _is(sight.found, record):
+                    return _version(sight.found)
+                version = self._try_set(path, sight, record, wanted)
+                if version is not None:
+                    return version
+                self._write_parts(path, record, parts, ephemeral=False)
+
+    def delete(self, path: str, *, recursive: bool) -> None:
+        while True:
+            nodes = self._tree.subtree(path)
+            below = self._tree.names(path) if len(nodes) > 1 and not recursive else []
+            if below:
+                msg = f"the node {path} has children: {', '.join(below[:5])}{', …' if len(below) > 5 else ''}"
+                raise StateError(msg, hint="delete them first, or delete recursively")
+            if self._remove(each for each, _ in nodes):
+                break
+        for each, found in nodes:
+            self._drop_parts(each, found)
+        if path.count("/") == 1:
+            self._remove(each for each, _ in self._tree.subtree(parts_folder(path)))
+        self.prune(path)
+
+    def prune(self, path: str) -> None:
+        """Remove the folders that led to this node and lead nowhere any more."""
+        parent = path.rpartition("/")[0]
+        while parent:
+            stat = self._tree.stat(parent)
+            if stat is None or stat.dataLength or stat.numChildren:
+                return
+            if self._attempt(self._delete(parent, stat.version)) is None:
+                return
+            parent = parent.rpartition("/")[0]
+
+    def _try_create(self, path: str, sight: Sight, record: Record, ephemeral: bool) -> int | None:
+        """The version; None when somebody else was faster, or nobody knows."""
+        if sight.found is None:
+            folders = [self._create(folder, b"") for folder in sight.missing]
+            node = self._create(path, record.encode(), ephemeral)
+            return _zxid(self._attempt(*folders, node, self._set(GUARD, b"", -1)))
+        if not ephemeral:
+            return _zxid(self._attempt(self._set(path, record.encode(), sight.found.stat.version)))
+        if self._tree.names(path):
+            msg = f"{path} has children, so it cannot be made ephemeral"
+            raise StateError(msg)
+        self._remove(each for each, _ in self._tree.subtree(path))
+        return None
+
+    def _try_set(self, path: str, sight: Sight, record: Record, wanted: int | None) -> int | None:
+        found = sight.found
+        if found is None or found.record is None:
+            if wanted is not None:
+                msg = f"there is no node {path}"
+                raise NodeMissing(msg)
+            return self._try_create(path, sight, record, ephemeral=False)
+        conditions = []
+        if wanted is not None:
+            if found.version != wanted:
+                msg = f"the node {path} has version {found.version}, not {wanted}"
+                raise VersionConflict(msg, hint="read it again, then decide again")
+            conditions.append(self._check(GUARD, sight.guard))
+        version = _zxid(self._attempt(*conditions, self._set(path, record.encode(), found.stat.version)))
+        if version is not None:
+            self._drop_parts(path, found)
+        return version
+
+    def _remove(self, paths: Iterable[str]) -> bool:
+        """Delete znodes, in this order; False when they were not all as expected."""
+        left = list(paths)
+        while left:
+            batch, left = left[:_BATCH], left[_BATCH:]
+            if self._attempt(*(self._delete(each, -1) for each in batch)) is None:
+                return False
+        return True
+
+    @contextlib.contextmanager
+    def _parts(self, path: str, record: Record, parts: list[bytes], ephemeral: bool) -> Any:
+        """Parts are written before the node names them, and go when it never does."""
+        self._write_parts(path, record, parts, ephemeral)
+        try:
+            yield
+        except StateError:
+            if parts:
+                with contextlib.suppress(StateError, KazooException):
+                    self._drop_record(path, record)
+            raise
+
+    def _write_parts(self, path: str, record: Record, parts: list[bytes], ephemeral: bool) -> None:
+        if not parts:
+            return
+        if self._tree.stat(parts_folder(path)) is None:
+            self._attempt(self._create(parts_folder(path), b""))
+        for where, part in zip(part_paths(path, record), parts, strict=True):
+            while self._tree.stat(where) is None:
+                self._attempt(self._create(where, part, ephemeral))
+
+    def _drop_parts(self, path: str, found: Found) -> None:
+        if found.record is not None:
+            self._drop_record(path, found.record)
+
+    def _drop_record(self, path: str, record: Record) -> None:
+        for part in part_paths(path, record):
+            self._attempt(self._delete(part, -1))
+
+    def _attempt(self, *operations: Operation) -> Any:
+        """The last operation's result; None when somebody else was faster, or nobody knows."""
+
+        def request(client: KazooClient) -> Any:
+            transaction = client.transaction()
+            for operation in operations:
+                operation(transaction)
+            return transaction.commit_async()
+
+        try:
+            results = self._connection.act(request)
+        except Interrupted:
+            return None
+        errors = [each for each in results if isinstance(each, Exception)]
+        for error in errors:
+            if not isinstance(error, _CHANGED + _DRAGGED_ALONG):
+                raise error
+        return None if errors else results[-1]
+
+    def _create(self, path: str, data: bytes, ephemeral: bool = False) -> Operation:
+        where, acl = self._tree.at(path), self._connection.acl
+        return lambda transaction: transaction.create(where, data, acl=acl, ephemeral=ephemeral)
+
+    def _set(self, path: str, data: bytes, version: int) -> Operation:
+        return lambda transaction: transaction.set_data(self._tree.at(path), data, version)
+
+    def _check(self, path: str, version: int) -> Operation:
+        return lambda transaction: transaction.check(self._tree.at(path), version)
+
+    def _delete(self, path: str, version: int) -> Operation:
+        return lambda transaction: transaction.delete(self._tree.at(path), version)
+
+
+def _new_record(value: bytes) -> tuple[Record, list[bytes]]:
+    parts = pieces(value)
+    return Record(new_nonce(), b"" if parts else value, len(parts)), parts
+
+
+def _is(found: Found | None, record: Record) -> bool:
+    """Whether our own change has happened after all."""
+    return found is not None and found.record is not None and found.record.nonce == record.nonce
+
+
+def _version(found: Found | None) -> int:
+    assert found is not None
+    return found.version
+
+
+def _zxid(stat: Any) -> int | None:
+    """All operations of a transaction have one number, which is the version of what they wrote."""
+    return None if stat is None else int(stat.mzxid)

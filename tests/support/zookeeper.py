@@ -1,0 +1,180 @@
+"""Real ZooKeeper servers on loopback, run from the jars that come with PySpark; no fsync, to be quick."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import itertools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from kazoo.client import KazooClient
+from support.engine import wait_until
+
+_OPTIONS = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no")
+_JARS = ("zookeeper-3*", "zookeeper-jute-*", "slf4j-api-2*", "metrics-core-*", "snappy-java-*")
+_MAIN = "org.apache.zookeeper.server"
+
+_roots = itertools.count(1)
+
+#: process ids of the servers that run: they outlive the test that started them
+running: set[str] = set()
+
+
+class Server:
+    """One server, by the process that it is."""
+
+    def __init__(self, folder: Path, port: int, main: str, ensemble: str = "") -> None:
+        self.port = port
+        self._folder = folder
+        self._main = main
+        self._process: subprocess.Popen[bytes] | None = None
+        self._configuration = folder / "zoo.cfg"
+        self._configuration.write_text(
+            f"tickTime=200\ninitLimit=50\nsyncLimit=15\nmaxSessionTimeout=60000\ndataDir={folder}/data\n"
+            f"clientPort={port}\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"
+            f"admin.enableServer=false\n4lw.commands.whitelist=*\n{ensemble}"
+        )
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
+    def start(self) -> None:
+        command = ["java", *_OPTIONS, "-cp", _class_path(), f"{_MAIN}.{self._main}", str(self._configuration)]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        running.add(str(self._process.pid))
+
+    def kill(self) -> None:
+        if self._process is not None:
+            # one that was stopped would not be reaped otherwise
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+            running.discard(str(self._process.pid))
+            self._process = None
+
+    def mode(self) -> str:
+        """standalone, leader or follower; empty while it does not serve."""
+        return next((line[6:] for line in self.say("srvr").splitlines() if line.startswith("Mode: ")), "")
+
+    def say(self, word: str) -> str:
+        """One of ZooKeeper's four-letter words, and the answer to it."""
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1.0) as link:
+            link.settimeout(1.0)
+            link.sendall(word.encode())
+            return b"".join(iter(lambda: link.recv(65536), b"")).decode(errors="replace")
+        return ""
+
+
+class ZooKeeper:
+    """One server or an ensemble of several."""
+
+    def __init__(self, servers: int) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="hpzk"))
+        ports = _free_ports(3 * servers)
+        lines = "".join(
+            f"server.{each + 1}=127.0.0.1:{ports[3 * each + 1]}:{ports[3 * each + 2]}\n"
+            for each in range(servers)
+        )
+        alone = servers == 1
+        self.servers = []
+        for each in range(servers):
+            folder = self._folder / str(each + 1)
+            (folder / "data").mkdir(parents=True)
+            (folder / "data" / "myid").write_text(str(each + 1))
+            main = "ZooKeeperServerMain" if alone else "quorum.QuorumPeerMain"
+            ensemble = "" if alone else f"standaloneEnabled=false\n{lines}"
+            self.servers.append(Server(folder, ports[3 * each], main, ensemble))
+
+    @property
+    def hosts(self) -> str:
+        return ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+
+    def start(self) -> None:
+        """Start those that do not run, and wait until all serve."""
+        for server in self.servers:
+            if not server.runs:
+                server.start()
+        wait_until(lambda: all(server.mode() for server in self.servers), 30, "ZooKeeper serves")
+
+    def leader(self) -> Server:
+        return next(server for server in self.servers if server.mode() in ("leader", "standalone"))
+
+    def close(self) -> None:
+        for server in self.servers:
+            server.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def fresh_root(self) -> str:
+        """A root that nobody has used."""
+        return f"/hp-{os.getpid()}-{next(_roots)}"
+
+    @contextlib.contextmanager
+    def client(self, **arguments: object) -> Iterator[KazooClient]:
+        """A plain client, to look at what is really there."""
+        client = KazooClient(self.hosts, **arguments)
+        client.start(timeout=20)
+        try:
+            yield client
+        finally:
+            client.stop()
+            client.close()
+
+    def nodes(self, root: str) -> list[str]:
+        """Every znode below a root, without what always stays."""
+        with self.client() as client:
+            found = []
+            waiting = [root] if client.exists(root) else []
+            while waiting:
+                here = waiting.pop()
+                below = [f"{here}/{name}" for name in client.get_children(here)]
+                waiting += below
+                found += below
+        return sorted(set(found) - {f"{root}/@guard", f"{root}/@parts"})
+
+    def settings(self, root: str) -> dict[str, str]:
+        return {
+            "state.manager": "zookeeper",
+            "state.zookeeper.hosts": self.hosts,
+            "state.zookeeper.root": root,
+        }
+
+
+def _class_path() -> str:
+    found = importlib.util.find_spec("pyspark")
+    assert found is not None
+    assert found.origin is not None
+    jars = Path(found.origin).parent / "jars"
+    return os.pathsep.join(str(jar) for pattern in _JARS for jar in sorted(jars.glob(f"{pattern}.jar")))
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+def eventually_leads(ensemble: ZooKeeper, seconds: float = 30.0) -> float:
+    """Wait until some server leads; how long that took."""
+    begun = time.monotonic()
+    wait_until(
+        lambda: any(server.runs and server.mode() == "leader" for server in ensemble.servers),
+        seconds,
+        "the ensemble has a leader",
+    )
+    return time.monotonic() - begun
