@@ -63,13 +63,12 @@ class SchedulerKeeper:
                 self._start(now)
         except StateError as error:
             log.warning("could not look for the scheduler: %s", error)
-            self._due = now + GRACE
+            self._due, self._changed = now + GRACE, True
 
     def _look(self, now: float) -> None:
         vigil = self._pulses.vigil
         self._look_at = now + vigil.interval
-        vigil.look(now)
-        self._pulses.read(self._pulse)
+        self._pulses.look(now, [self._pulse])
         if not vigil.silent():
             return
         silence = f"has been silent for {vigil.quiet(self._pulse):.0f} s"

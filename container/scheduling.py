@@ -18,7 +18,7 @@ from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.teardown import clear_topology
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing, UserError
+from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, UserError
 from heronpy.kernel.plans import PackingPlan, union
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
 from heronpy.kernel.plugin.state_manager import Watch
@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 LONG, SHORT = 60.0, 0.25
 #: how soon a plan is tried again that a scheduler could not follow
 FOLLOW_AGAIN = 5.0
+#: how soon we go on after the state tree could not be read
+STATE_RETRY = 1.0
 
 
 class SchedulerHost:
@@ -63,6 +65,7 @@ class SchedulerHost:
         self._given_up: set[int] = set()
         self._pulses = PulseReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
+        self._session = state.session
         self._stopping = False
 
     def run(self, on_ready: Callable[[], None]) -> None:
@@ -73,7 +76,7 @@ class SchedulerHost:
             on_ready()
             try:
                 while not self._stopping:
-                    self._turn()
+                    self._turn_if_told()
             finally:
                 for watch in self._watches:
                     watch.cancel()
@@ -102,12 +105,22 @@ class SchedulerHost:
             log.warning("adopted containers %s, starting %s", sorted(running), missing)
             self._scheduler.on_restart(missing)
 
+    def _turn_if_told(self) -> None:
+        """One turn; while the state tree cannot be read, everything stays as it is."""
+        try:
+            self._turn()
+        except StateError as error:
+            log.warning("could not follow the state tree: %s", error)
+            self._pause(STATE_RETRY)
+
     def _turn(self) -> None:
         if not is_current(self._state, self._launch):
             log.warning("%s is gone from the state tree, ending its containers", self._name)
             self._scheduler.on_kill()
             self._stopping = True
             return
+        if self._state.session != self._session:
+            self._claim_again()
         self._serve_requests()
         if self._stopping:
             return
@@ -121,6 +134,16 @@ class SchedulerHost:
         soonest = min([self._look_at, *again, *self._due.values()])
         for ended in self._watch(min(LONG, max(0.0, soonest - now))):
             self._on_end(ended.container, _words(ended.status))
+
+    def _claim_again(self) -> None:
+        """The state tree took us for dead: another may have been started, which then does our work."""
+        session = self._state.session
+        node = HostNode.of_this_process(self._scheduler.links())
+        try:
+            self._state.create(self._tree.scheduler, msgspec.json.encode(node), ephemeral=True)
+        except NodeExists:
+            self._on_fenced()
+        self._session = session
 
     def _watch(self, timeout: float) -> list[ContainerExit]:
         if not self._scheduler.stateful:
@@ -144,10 +167,8 @@ class SchedulerHost:
         """An executor that has given signs of life and gives none any more is stopped, or hangs."""
         vigil = self._pulses.vigil
         self._look_at = now + vigil.interval
-        vigil.look(now)
         paths = {self._tree.pulse(each): each for each in self._everyone() if each not in self._due}
-        for path in paths:
-            self._pulses.read(path)
+        self._pulses.look(now, paths)
         # One at a time: when it was stopped while it held a lock of the state tree, the others cannot show
         # that they live until it is gone, and it is the one that has not for the longest time.
         silent = max(vigil.silent(), key=vigil.quiet, default="")

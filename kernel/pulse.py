@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -20,11 +20,17 @@ class Pulse:
     def __init__(self, state: StateManager, path: str, silence: float) -> None:
         self._state = state
         self._path = path
+        self._session = state.session
         self.interval = silence / LOOKS
         self._version = self._take_over()
 
     def beat(self) -> None:
-        self._version = self._state.set(self._path, b"", version=self._version)
+        try:
+            self._version = self._state.set(self._path, b"", version=self._version)
+        except NodeMissing:
+            if self._state.session == self._session:
+                raise
+            self._begin_anew()
 
     @contextlib.contextmanager
     def in_background(self, on_fenced: Callable[[], None]) -> Iterator[None]:
@@ -50,6 +56,14 @@ class Pulse:
             except StateError as error:
                 log.warning("could not give a sign of life: %s", error)
 
+    def _begin_anew(self) -> None:
+        """The state tree took us for dead, which we are not; unless somebody has our place by now."""
+        self._session = self._state.session
+        try:
+            self._version = self._state.create(self._path, b"", ephemeral=True)
+        except NodeExists as error:
+            raise VersionConflict(str(error)) from error
+
     def _take_over(self) -> int:
         while True:
             # one that was replaced while it was stopped, and cannot know, may still own it
@@ -66,17 +80,24 @@ class PulseReader:
         self.vigil: Vigil[str] = Vigil(silence, longest=silence)
         self._versions: dict[str, int] = {}
 
-    def read(self, path: str) -> None:
-        """Look at one node, after vigil.look(). One that is not there, or was given up, is not awaited."""
+    def look(self, now: float, paths: Iterable[str]) -> None:
+        """Read these nodes. One that is not there, or was given up, is not awaited."""
+        # before any time counts: that the tree cannot be read is nobody's silence
+        versions = {path: self._read(path) for path in paths}
+        self.vigil.look(now)
+        for path, version in versions.items():
+            if version is None:
+                self._versions.pop(path, None)
+                self.vigil.forget(path)
+            elif self._versions.get(path) != version:
+                self._versions[path] = version
+                self.vigil.hear(path)
+
+    def _read(self, path: str) -> int | None:
         try:
-            version = self._state.get(path).version
+            return self._state.get(path).version
         except NodeMissing:
-            self._versions.pop(path, None)
-            self.vigil.forget(path)
-            return
-        if self._versions.get(path) != version:
-            self._versions[path] = version
-            self.vigil.hear(path)
+            return None
 
     def give_up(self, path: str) -> None:
         """Await it no more until it changes."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
 
-from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
+from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
 from heronpy.kernel.plugin.state_manager import StateManager, Watch
 from heronpy.kernel.transport import Reactor
 from heronpy.kernel.tree import Registration
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
+
+#: seconds until we read again what could not be read
+READ_AGAIN = 1.0
 
 
 class Follower:
@@ -50,7 +56,15 @@ class Follower:
 
     def _call(self) -> None:
         self._pending = False
-        self._on_change()
+        try:
+            self._on_change()
+        except (NodeMissing, NodeExists, VersionConflict):
+            raise
+        except StateError as error:
+            # what we know goes on being true for us until we can read
+            log.warning("could not follow the state tree: %s", error)
+            self._pending = True
+            self._reactor.call_later(READ_AGAIN, self._call)
 
 
 def read(state: StateManager, path: str, kind: type[T]) -> T | None:

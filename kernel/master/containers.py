@@ -7,7 +7,7 @@ import logging
 import time
 
 from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
-from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.errors import NodeMissing, StateError
 from heronpy.kernel.master.board import Board
 from heronpy.kernel.master.lost import LostContainers
 from heronpy.kernel.master.scene import Scene
@@ -29,6 +29,8 @@ class Containers:
         self._board.asked = self._lost.asked
         #: by container: the incarnation of its executor, and restarts of its Stream Manager
         self._starts: dict[int, tuple[int, int]] = {}
+        #: of use again, while somebody may still be asked to replace them
+        self._unwanted: set[int] = set()
         #: how often to look for those that are lost
         self.interval = self._lost.interval
 
@@ -62,12 +64,25 @@ class Containers:
 
     def on_heard(self, container: int) -> None:
         if self._lost.on_heard(container):
-            withdraw_replacement(self._scene.state, self._scene.plan.topology, container)
+            self._unwanted.add(container)
+        if self._unwanted:
+            self._withdraw()
 
     def look_for_lost(self) -> None:
         for container, why in self._lost.look(time.monotonic(), self._hopeless()).items():
             log.warning("container %d: %s, asking for another", container, why)
-            request_replacement(self._scene.state, self._scene.plan.topology, container, why)
+            try:
+                request_replacement(self._scene.state, self._scene.plan.topology, container, why)
+            except StateError as error:
+                log.warning("nobody could be asked: %s", error)
+
+    def _withdraw(self) -> None:
+        for container in sorted(self._unwanted - set(self._lost.asked)):
+            # what cannot be withdrawn now is with the next word that we hear
+            with contextlib.suppress(StateError):
+                withdraw_replacement(self._scene.state, self._scene.plan.topology, container)
+                self._unwanted.discard(container)
+        self._unwanted -= set(self._lost.asked)
 
     def _children(self) -> dict[str, ChildView]:
         children: dict[str, ChildView] = {}

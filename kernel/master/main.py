@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import MessageTooLarge, NodeExists
+from heronpy.kernel.errors import MessageTooLarge, NodeExists, StateError
 from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.acts import Acts
@@ -24,6 +24,7 @@ from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, wrap
 from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
@@ -66,6 +67,7 @@ class TopologyMaster:
         self._scene = scene
         self._tree = scene.tree
         self._state: StateManager = scene.state
+        self._session = scene.state.session
         self._reactor = reactor
         self._gatekeeper = transport.gatekeeper
         self._router = transport.router_tcp()
@@ -76,6 +78,9 @@ class TopologyMaster:
         self._board = Board(scene.plan, self._header(), time.time())
         self._follower = Follower(self._state, reactor, self._refresh)
         self._containers = Containers(scene, self._board, self._follower, scene.config["container.lost"])
+        #: what the spouts should be doing, as last read
+        self._live = RUNNING
+        self._complaints = Sparing(log)
         self._acts = Acts(scene, Errands(reactor), self._on_plan, time.monotonic())
         scene.lost = self._board.lost
 
@@ -136,6 +141,11 @@ class TopologyMaster:
 
     def _refresh(self) -> None:
         """Who may talk to us, what the executors say of their children, what somebody asks for."""
+        if self._state.session != self._session:
+            # A successor may have our node already; if not, it gets it when our executor has seen us end.
+            log.error("the state tree took this master for dead: ending")
+            self._reactor.stop()
+            return
         self._admit()
         self._containers.refresh()
         self._register()
@@ -157,6 +167,9 @@ class TopologyMaster:
             self._acts.look(time.monotonic())
         except Replaced as replaced:
             self._leave(replaced)
+        except StateError as error:
+            # decided again at the next look: a write that did happen is then found by its version
+            self._complaints.warning("could not act: %s", error)
 
     def _leave(self, replaced: Replaced) -> None:
         log.error("%s: ending", replaced)
@@ -184,10 +197,12 @@ class TopologyMaster:
             log.error("the status cannot be sent: %s", error)
 
     def _status(self) -> TopologyStatus:
-        live = read(self._state, self._tree.live, Live)
+        with contextlib.suppress(StateError):
+            live = read(self._state, self._tree.live, Live)
+            self._live = live.state if live is not None else RUNNING
         update = self._scene.updating
         self._board.excused = update.containers if update is not None else ()
-        status = self._board.status(time.time(), live.state if live is not None else RUNNING)
+        status = self._board.status(time.time(), self._live)
         if self._acts.trouble:
             status = msgspec.structs.replace(status, state="DEGRADED", reason=self._acts.trouble)
         return msgspec.structs.replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import msgspec
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
 from heronpy.plugins.state.paths import segments_of
+
+_HOST = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -34,12 +37,20 @@ class Settings(msgspec.Struct, frozen=True):
             msg = f"state.zookeeper.root is {root!r}, which is no path such as /heronpy"
             raise StateError(msg) from None
         return cls(
-            config.text("state.zookeeper.hosts"),
+            _hosts(config.text("state.zookeeper.hosts")),
             "" if root == "/" else root,
             config.number("state.zookeeper.session"),
             config.number("state.zookeeper.timeout"),
             _credentials(config.text("state.zookeeper.credentials")),
         )
+
+
+def _hosts(text: str) -> str:
+    hosts = [host.strip() for host in text.split(",")]
+    if not all(_HOST.fullmatch(host) for host in hosts):
+        msg = f"state.zookeeper.hosts is {text!r}, which is not HOST:PORT,HOST:PORT,…"
+        raise StateError(msg, hint="a folder goes into state.zookeeper.root")
+    return ",".join(hosts)
 
 
 def _credentials(name: str) -> str:

@@ -34,8 +34,7 @@ def silent_after(reader: PulseReader, pulse: Pulse, looks: int, *, beating: bool
     for look in range(looks):
         if beating:
             pulse.beat()
-        reader.vigil.look(start + look * reader.vigil.interval)
-        reader.read(PATH)
+        reader.look(start + look * reader.vigil.interval, [PATH])
     return reader.vigil.silent()
 
 
@@ -60,13 +59,13 @@ def test_nobody_is_awaited_who_never_had_a_pulse_or_has_ended(
     state: StateManager, other: StateManager
 ) -> None:
     reader = PulseReader(state, SILENCE)
-    reader.read(PATH)
+    reader.look(0.0, [PATH])
     assert not reader.vigil.awaits(PATH)
     Pulse(other, PATH, SILENCE)
-    reader.read(PATH)
+    reader.look(0.0, [PATH])
     assert reader.vigil.awaits(PATH)
     other.close()
-    reader.read(PATH)
+    reader.look(0.0, [PATH])
     assert not reader.vigil.awaits(PATH)
 
 
