@@ -92,7 +92,8 @@ class Switching:
         #: the plan before, until the user's code knows of the one that is in force
         self._before: PhysicalPlan | None = None
         progress = news.progress
-        progress.next_epoch, progress.loaded_epoch, progress.handover = 0, 0, None
+        progress.next_epoch = plan.epoch if waits else 0
+        progress.loaded_epoch, progress.handover = 0, None
         progress.current_epoch = 0 if waits else plan.epoch
         #: whether the task is in no plan any more: it waits for its end
         self.retired = False

@@ -35,6 +35,12 @@ class Roll:
             if known is None or instance.incarnation >= known.incarnation:
                 self.beats[instance.task] = instance
 
+    def keep_only(self, plan: PhysicalPlan) -> None:
+        """Forget everybody else: who was meant for a plan that did not come is not meant for the next."""
+        tasks = {task.id for task in plan.tasks}
+        self.beats = {task: beat for task, beat in self.beats.items() if task in tasks}
+        self.managers = {each: self.managers[each] for each in plan.containers() if each in self.managers}
+
     def beat(self, task: Task) -> InstanceBeat:
         return self.beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
 

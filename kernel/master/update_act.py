@@ -120,6 +120,7 @@ class UpdateAct:
         except PackingError as error:
             self._write(msgspec.structs.replace(update, phase="rolled_back", reason=str(error)))
             return
+        scene.roll.keep_only(scene.plan)
         step("update.next_plan.writing")
         try:
             scene.write_coming(coming)

@@ -322,3 +322,14 @@ def test_a_restart_that_was_refused_is_asked_for_again(state: StateManager, conf
     assert refused == [request]
     assert conductor.crew.incarnations == {3: 2}
     assert [(one.task, one.incarnation) for one in current(conductor).handovers] == [(3, 1)]
+
+
+def test_the_same_update_can_be_tried_again_with_other_processes(state: StateManager, config: Config) -> None:
+    conductor = stopped_in(state, config, "load")
+    conductor.turn(5.0)
+    conductor.until(lambda: current(conductor).phase == "rolled_back")
+    conductor.crew.twist = lambda beat: None
+    conductor.crew.incarnations[4], conductor.crew.managers[3] = 2, 2
+    state.set(TREE.update, proposal(2, 3, 4, epoch=3).to_json())
+    conductor.until(lambda: current(conductor).phase not in ("proposed", *UNDER_WAY))
+    assert current(conductor).phase in ("release", "done")
