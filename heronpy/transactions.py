@@ -31,7 +31,8 @@ class TransactionalSink:
         """Make what was written since `begin` durable, but not visible, and close the transaction.
 
         Returns a handle: whatever another process needs to commit it, perhaps on another machine. It is
-        stored in the checkpoint, so keep it small: a name, not the data.
+        stored in the checkpoint, so keep it small: a name, not the data. When the component is scaled down a
+        task that ends is asked as well, and a number may come twice: give every transaction its own name.
         """
         raise NotImplementedError
 

@@ -67,6 +67,11 @@ class Saving:
             self._node = news.checkpoints
             self._parts.inflow.alignment.give_up(self._node.aborted)
 
+    @property
+    def next(self) -> int:
+        """The lowest number that the next checkpoint may have."""
+        return 1 + max(self._begun, self._node.started)
+
     def act(self) -> None:
         node = self._node
         if node is self._seen:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from heronpy.instances.state import Saved, load_handovers
+from heronpy.instances.transactions import TRANSACTIONS
 from heronpy.kernel.plans import PhysicalPlan, affected, moves
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
@@ -152,7 +153,7 @@ class Switching:
             return
         if not (restarts and self._stage is Stage.GIVEN):  # else its successor is to say that
             # Who gets nothing says so at once: it may be waiting in emit() for this very update.
-            self._loads = bool(self._taken(proposed))
+            self._loads = bool(self._taken(proposed) or self._orphans(proposed))
             if not self._loads:
                 self._report_loaded(update)
 
@@ -214,7 +215,7 @@ class Switching:
             self._stage = Stage.GIVEN
             if isinstance(self._task.component, StatefulComponent):
                 self._task.component.pre_save(f"update-{proposed.epoch}")
-            self._giver.hand_over(proposed.epoch, self._run, groups, {}, whole=restarts)
+            self._giver.hand_over(proposed.epoch, self._run, groups, self._last_words(stays), whole=restarts)
             while self._giver.work():  # nothing comes in, so there is nothing better to do
                 pass
 
@@ -223,6 +224,13 @@ class Switching:
             return self._parts.state.owned()
         moved = moves(self._plan, proposed).get(self._component, {})
         return [group for group, (owner, _) in moved.items() if owner == self._id]
+
+    def _last_words(self, stays: bool) -> dict[str, bytes]:
+        """What a task that ends leaves besides its state: a transaction that is not committed yet."""
+        task = self._task
+        if stays or task.transactions is None or task.saving is None:
+            return {}
+        return {TRANSACTIONS: task.transactions.prepare(task.saving.next)}
 
     def _settled(self) -> bool:
         """Whether all that was emitted is done with.
@@ -242,7 +250,7 @@ class Switching:
         if update is None or proposed is None or update.epoch != proposed.epoch:
             return
         try:
-            self._aside = self._read(update, self._taken(proposed))
+            self._aside = self._read(update, proposed)
         except Exception as error:  # of the store, a plugin, or of the user's own pickles
             log.exception("what was handed over could not be loaded")
             failed = Stored(id=update.epoch, run=self._run, error=f"not loaded: {error}")
@@ -251,21 +259,33 @@ class Switching:
         else:
             self._report_loaded(update)
 
+    @property
+    def _in_force(self) -> PhysicalPlan:
+        plan = self._news.plan if self.waits else self._plan
+        assert plan is not None
+        return plan
+
+    def _orphans(self, proposed: PhysicalPlan) -> list[int]:
+        """Tasks that end, and leave what is no group's to us, the lowest of the component."""
+        stay = [task.id for task in proposed.tasks_of(self._component)]
+        if self._task.transactions is None or self._id != stay[0]:
+            return []
+        return [task.id for task in self._in_force.tasks_of(self._component) if task.id not in stay]
+
     def _taken(self, proposed: PhysicalPlan) -> dict[int, int]:
         """Group → the task that gives it to us."""
-        before = self._news.plan if self.waits else self._plan
-        assert before is not None
-        moved = moves(before, proposed).get(self._component, {})
+        moved = moves(self._in_force, proposed).get(self._component, {})
         return {group: giver for group, (giver, taker) in moved.items() if taker == self._id}
 
     def _report_loaded(self, update: Update) -> None:
         self._news.progress.loaded_epoch = update.epoch
         self._tell("update.loaded")
 
-    def _read(self, update: Update, groups: dict[int, int]) -> Saved:
+    def _read(self, update: Update, proposed: PhysicalPlan) -> Saved:
+        groups, orphans = self._taken(proposed), self._orphans(proposed)
         store = self._open_store()
         try:
-            saved = load_handovers(store, update.handovers, groups, task_id=self._id)
+            saved = load_handovers(store, update.handovers, groups, orphans, task_id=self._id)
             saved.opened()  # takes its time, while nobody waits for it yet
             return saved
         finally:
@@ -310,6 +330,8 @@ class Switching:
         state.use_plan(plan)
         if self._aside is not None:
             state.restore(self._aside)
+            if self._task.transactions is not None and self._task.saving is not None:
+                self._task.transactions.adopt(self._aside.extras, self._task.saving.next)
             self._aside = None
         state.drop([group for group, (owner, _) in moved.items() if owner == self._id])
         self._stage, self._loads = Stage.NONE, False

@@ -42,6 +42,10 @@ class Transactions:
         self._sink.begin()
         return msgspec.msgpack.encode([handle for _, handle in self._prepared])
 
+    def adopt(self, saved: Iterable[Mapping[str, bytes]], checkpoint: int) -> None:
+        """Take over what tasks that are no more have prepared; to be committed with this checkpoint."""
+        self._prepared += [(checkpoint, handle) for extras in saved for handle in decode_handles(extras)]
+
     def complete(self, checkpoint: int) -> None:
         """A checkpoint is complete: commit all that it has."""
         while self._prepared and self._prepared[0][0] <= checkpoint:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from heronpy.bolt import Bolt
 from heronpy.kernel.plans import (
     Component,
@@ -22,6 +24,7 @@ from heronpy.kernel.plans import (
     physical_plan,
 )
 from heronpy.spout import Spout
+from heronpy.transactions import TransactionalSink
 from heronpy.tuple import Tuple
 
 SPLITS = tuple(f"s{number}" for number in range(5))
@@ -46,6 +49,7 @@ class Ledger:
         }
         self.acked: Counter[tuple[str, int]] = Counter()
         self.failed: Counter[tuple[str, int]] = Counter()
+        self.committed: list[tuple[str, int]] = []
         self.violations: list[str] = []
         self.plan_changes = 0
         self.drained = 0
@@ -158,6 +162,28 @@ class Watch(Bolt):
         self.ack(tup)
 
 
+class Written(TransactionalSink, Bolt):
+    """Keeps what it gets until it is told to commit it."""
+
+    ledger: Ledger
+
+    def begin(self) -> None:
+        self.open: list[tuple[str, int]] = []
+
+    def process(self, tup: Tuple) -> None:
+        self.open.append((tup.values[0], tup.values[1]))
+        self.ack(tup)
+
+    def prepare(self, checkpoint: int) -> bytes:
+        return msgspec.msgpack.encode(self.open)
+
+    def commit(self, handle: bytes) -> None:
+        self.ledger.committed += msgspec.msgpack.decode(handle, type=list[tuple[str, int]])
+
+    def abort(self) -> None:
+        """Nothing is left anywhere."""
+
+
 class ByOddness:
     """A grouping of one's own."""
 
@@ -168,7 +194,8 @@ class ByOddness:
         return [self._tasks[values[1] % len(self._tasks)]]
 
 
-CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in (Orders, Relay, Count, Sink, Watch, ByOddness)}
+_ALL = (Orders, Relay, Count, Sink, Watch, Written, ByOddness)
+CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in _ALL}
 
 
 def shop(parallelism: Mapping[str, int], reliability: Any) -> PhysicalPlan:
@@ -199,6 +226,7 @@ def shop(parallelism: Mapping[str, int], reliability: Any) -> PhysicalPlan:
             bolt("watch", "Watch", reads("orders", "all")),
             bolt("lowest", "Watch", reads("orders", "global")),
             bolt("odd", "Watch", reads("orders", "custom")),
+            bolt("written", "Written", reads("orders", "fields", "number")),
             bolt("named", "Watch", reads("relay", "direct", stream="named")),
         ),
         {"topology.message.timeout.secs": 100_000},

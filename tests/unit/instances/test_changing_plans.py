@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Iterator
 
+import msgspec
 import pytest
 from support.crew.crew import Crew
-from support.crew.shop import CLASSES, Ledger, shop
+from support.crew.shop import CLASSES, Ledger, Written, shop
 from support.crew.updates import Updates
 
 from heronpy.instances.settings import FlowSettings
 
 FLOW = FlowSettings(batch_tuples=4, credit_initial=6, linger=0.002, credit_probe=0.2, spout_calls=2)
-SCALED = ("orders", "relay", "count", "sink", "watch", "lowest", "odd", "named")
+SCALED = ("orders", "relay", "count", "sink", "watch", "lowest", "odd", "named", "written")
 STEPS = 150_000
 
 
@@ -26,8 +29,10 @@ def test_everything_arrives_once_however_the_plan_changes(seed: int, reliability
     updates = Updates(crew)
     try:
         _run(crew, updates, ledger, dice)
+        written = Counter([*_written(crew), *ledger.committed])
     finally:
         crew.close()
+    assert written == ledger.everything()
     _check(crew, updates, ledger, reliability)
 
 
@@ -48,6 +53,16 @@ def _run(crew: Crew, updates: Updates, ledger: Ledger, dice: random.Random) -> N
             ):
                 return
     pytest.fail("it has not come to an end")
+
+
+def _written(crew: Crew) -> Iterator[tuple[str, int]]:
+    """What sinks hold that have not been told to commit, and what those left that are no more."""
+    for actor in crew.actors.values():
+        task = actor.task
+        if task is not None and isinstance(task.component, Written) and task.transactions is not None:
+            yield from task.component.open
+            for _, handle in task.transactions._prepared:
+                yield from msgspec.msgpack.decode(handle, type=list[tuple[str, int]])
 
 
 def _check(crew: Crew, updates: Updates, ledger: Ledger, reliability: str) -> None:
