@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import pickle
 import random
@@ -214,7 +213,7 @@ def build_task(
         _tracker(plan, task_id, incarnation, collector, config, clock),
         OutgoingAcks(task_id, incarnation, plan.epoch, link, settings, run) if tracks(plan) else None,
         Awaiting() if keeping is not None and component.kind == "spout" and has_runs(plan) else None,
-        state, functools.cache(functools.partial(_open_state, state, logger)),
+        state, state.open,
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     collector.settle = _settling(parts)
@@ -254,12 +253,6 @@ def _component(
     receiver = BoltDelegate(parts)
     bolt: Bolt = make_component(cls, receiver)
     return bolt, BoltTask(bolt, receiver, parts)
-
-
-def _open_state(state: TaskState, logger: logging.Logger) -> HashMapState:
-    mapping = state.open()
-    logger.info("state is in memory only: when this process dies, its successor begins with an empty one")
-    return mapping
 
 
 def tracks(plan: PhysicalPlan) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
@@ -160,14 +159,3 @@ def test_a_bolt_without_a_common_key_learns_so_when_it_asks_for_state() -> None:
         run.run()
     assert caught.value.__notes__[-1] == "in count[0] of topology Unequal"
     assert run.component("own").state in ("idle", "busy with heron"), "who has its own never asks"
-
-
-def test_the_log_says_once_that_state_is_in_memory(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        counting(Own).run()
-        assert caplog.messages == []
-        counting(Count).run()
-    assert sorted(record.name for record in caplog.records) == ["count[0]", "count[1]", "count[2]"]
-    assert set(caplog.messages) == {
-        "state is in memory only: when this process dies, its successor begins with an empty one"
-    }
