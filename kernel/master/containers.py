@@ -48,11 +48,12 @@ class Containers:
             )
 
     def keys(self) -> list[str]:
-        """Of the managers that may talk to us."""
+        """Of the managers that may talk to us; also of those who are about to end, until they are gone."""
         tree = self._scene.tree
+        registered = {int(name) for name in self._scene.state.children(tree.containers)}
         return [
             registration.public_key
-            for container in self._scene.containers()
+            for container in sorted(registered.union(self._scene.containers()))
             for path in (tree.stream_manager(container), tree.metrics_manager(container))
             if (registration := read(self._scene.state, path, Registration)) is not None
         ]

@@ -174,15 +174,22 @@ class Updating:
                 return reason
         for container in here.containers:
             manager = here.roll.managers.get(container, 0)
-            if manager and self._managers.setdefault(container, manager) != manager:
+            if self._is_part(here, container) and self._managers.setdefault(container, manager) != manager:
                 return f"the stream manager of container {container} was started again"
         return ""
+
+    def _is_part(self, here: Situation, container: int) -> bool:
+        """Whether its processes are those of this update; of a new container an earlier one may be dying."""
+        tasks = [task for task in here.tasks if task.container == container]
+        return any(task.id not in here.newcomers or task.id in self._tasks for task in tasks)
 
     def _lost_task(self, here: Situation, task: Task) -> str:
         beat = here.roll.beat(task)
         if not beat.incarnation:
             return ""
-        if self._tasks.setdefault(task.id, beat.incarnation) != beat.incarnation:
+        if task.id not in here.newcomers or beat.next_epoch == here.update.epoch:
+            self._tasks.setdefault(task.id, beat.incarnation)
+        if self._tasks.get(task.id, beat.incarnation) != beat.incarnation:
             return here.roll.fate(task)
         if not here.roll.is_there(task):
             return here.roll.doing(task)

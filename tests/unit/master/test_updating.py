@@ -141,6 +141,11 @@ def test_who_is_another_process_now_ends_it(
     conductor = stopped_in(state, config, phase)
     conductor.crew.incarnations[task] = 2
     label = {1: "line[0]", 3: "count[1]", 4: "count[2]"}[task]
+    if (phase, task) == ("prepare", 4):
+        # of a new task that has not said yet that it knows the plan, it does not matter which it is
+        conductor.crew.twist = lambda beat: None
+        conductor.until(lambda: current(conductor).phase == "done")
+        return
     check_rolled_back(conductor, f"{label} was started again")
 
 
@@ -150,6 +155,10 @@ def test_a_stream_manager_that_is_another_one_now_ends_it(
     state: StateManager, config: Config, phase: Phase, container: int
 ) -> None:
     conductor = stopped_in(state, config, phase)
+    if (phase, container) == ("prepare", 3):
+        # one of its tasks has said that it knows the plan
+        conductor.crew.twist = lambda beat: beat.ClearField("next_epoch") if beat.task != 4 else None
+        conductor.turn()
     conductor.crew.managers[container] = 2
     check_rolled_back(conductor, f"the stream manager of container {container} was started again")
 
