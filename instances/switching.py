@@ -167,6 +167,7 @@ class Switching:
             task.id for task in proposed.tasks if task.container in update.containers
         )
         self._parts.outbox.prepare(proposed, new)
+        self._parts.outbox.held_seconds = 0.0
         self._news.progress.next_epoch = proposed.epoch
         self._tell("update.prepared")
 
