@@ -227,14 +227,16 @@ class StreamManager:
         if change.arrived:
             self._forwarder.admit(beat.task, beat.incarnation, identity)
         # Whatever the instance does not know yet is told again with every beat until it does.
+        # The update first: who has just started begins as soon as it knows the rest, and must know by then
+        # whether it is the successor of somebody who has handed everything over.
+        if beat.update < self._update.number:
+            self._control.send(identity, wrap(self._update))
         if self._plan is not None and beat.epoch < self._plan.epoch:
             self._control.send(identity, wrap(PlanNotice(epoch=self._plan.epoch, plan=self._plan_json)))
         if self._live.state and (beat.live, beat.live_number) != (self._live.state, self._live.number):
             self._control.send(identity, wrap(self._live))
         if beat.checkpoints < self._checkpoints.number:
             self._control.send(identity, wrap(self._checkpoints))
-        if beat.update < self._update.number:
-            self._control.send(identity, wrap(self._update))
         if change.news:
             self._report()
 
