@@ -30,7 +30,7 @@ cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow o
 
 chaos: $(VENV)/.dev ## Kill every kind of process CHAOS_KILLS (20) times under load; 5,000 simulated schedules
 	SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
-	CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py
+	CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py
 
 soak: $(VENV)/.dev ## Random faults for SOAK_MINUTES (10), then a master away for as long
 	$(BIN)/python -m pytest -q -s -p no:randomly -m soak

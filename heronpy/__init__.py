@@ -26,9 +26,11 @@ if TYPE_CHECKING:
         hookimpl,
     )
     from heronpy.kernel.plugin.metric_sink import Sample
+    from heronpy.sinks import FileSink, SQLiteSink
     from heronpy.spout import Spout
     from heronpy.stream import Grouping, Stream
     from heronpy.topology import Topology, TopologyBuilder
+    from heronpy.transactions import TransactionalSink
     from heronpy.tuple import Tuple
     from heronpy.window import SlidingWindowBolt, TumblingWindowBolt
 
@@ -40,6 +42,7 @@ __all__ = [
     "CheckpointStore",
     "Config",
     "ContainerExit",
+    "FileSink",
     "Grouping",
     "ICustomGrouping",
     "KeyNotOwned",
@@ -50,6 +53,7 @@ __all__ = [
     "Node",
     "PackingPlan",
     "ResourceManager",
+    "SQLiteSink",
     "Sample",
     "Scheduler",
     "SlidingWindowBolt",
@@ -59,6 +63,7 @@ __all__ = [
     "Topology",
     "TopologyBuilder",
     "TopologyContext",
+    "TransactionalSink",
     "TumblingWindowBolt",
     "Tuple",
     "UserError",
@@ -74,6 +79,7 @@ _HOMES = {
     "CheckpointStore": "heronpy.kernel.plugin",
     "Config": "heronpy.kernel.config",
     "ContainerExit": "heronpy.kernel.plugin",
+    "FileSink": "heronpy.sinks",
     "Grouping": "heronpy.stream",
     "ICustomGrouping": "heronpy.custom_grouping",
     "KeyNotOwned": "heronpy.kernel.errors",
@@ -84,6 +90,7 @@ _HOMES = {
     "Node": "heronpy.kernel.plugin",
     "PackingPlan": "heronpy.kernel.plans",
     "ResourceManager": "heronpy.kernel.plugin",
+    "SQLiteSink": "heronpy.sinks",
     "Sample": "heronpy.kernel.plugin.metric_sink",
     "Scheduler": "heronpy.kernel.plugin",
     "SlidingWindowBolt": "heronpy.window",
@@ -93,6 +100,7 @@ _HOMES = {
     "Topology": "heronpy.topology",
     "TopologyBuilder": "heronpy.topology",
     "TopologyContext": "heronpy.context",
+    "TransactionalSink": "heronpy.transactions",
     "TumblingWindowBolt": "heronpy.window",
     "Tuple": "heronpy.tuple",
     "UserError": "heronpy.kernel.errors",

@@ -18,10 +18,18 @@ class TransactionalSink:
        checkpoint is given up, its transaction is committed with the next one that is complete.
 
     When a process dies between 3 and 4, nobody knows which of the two happened last; so `commit` may come
-    again for what is committed, and is then to do nothing. Together with `reliability = "effectively_once"`
+    again for what is committed, and is then to do nothing. It may also come from another task of the
+    component, if the one that prepared it is no more. Together with `reliability = "effectively_once"`
     every tuple is in exactly one transaction that is committed. Output shows up as often as there are
     checkpoints: `checkpoint.interval`.
+
+    With the other two guarantees nobody ever goes back, so there is nothing to wait for: every second, and
+    before the task ends, what was written is prepared and committed at once. What a task that dies has not
+    committed is discarded; so at least once, ack a tuple when its transaction is committed.
     """
+
+    #: names this task in this execution of the topology, and no other ever; set before initialize
+    owner = ""
 
     def begin(self) -> None:
         """Open a transaction: what is written from now on belongs to it."""
@@ -31,8 +39,9 @@ class TransactionalSink:
         """Make what was written since `begin` durable, but not visible, and close the transaction.
 
         Returns a handle: whatever another process needs to commit it, perhaps on another machine. It is
-        stored in the checkpoint, so keep it small: a name, not the data. When the component is scaled down a
-        task that ends is asked as well, and a number may come twice: give every transaction its own name.
+        stored in the checkpoint, so keep it small: a name, not the data. If nothing was written, return b"":
+        there is nothing to commit. A task that ends because its component is scaled down is asked as well,
+        and a number may come twice: give every transaction a name of its own.
         """
         raise NotImplementedError
 
@@ -43,8 +52,8 @@ class TransactionalSink:
     def abort(self) -> None:
         """Discard whatever this task has left that is not committed: opened or prepared, by any process.
 
-        Only what is the task's own: others of the component may be at work. So give things names with the
-        index of the task in them.
+        Only what is the task's own: others of the component may be at work, and may be about to commit what
+        a task has left that is no more. So give things names with `self.owner` in them.
         """
         raise NotImplementedError
 

@@ -37,6 +37,10 @@ class _WindowBolt(Bolt, StatefulComponent):
     window_duration: float
     current_tuples: deque[Any]
     saved_state: State | None = None
+    #: how long after initialize the first tick comes, if not after as long as the others
+    first_tick_secs: float | None = None
+    #: when the last tick was
+    _ticked: float
 
     @classmethod
     def spec(
@@ -63,16 +67,32 @@ class _WindowBolt(Bolt, StatefulComponent):
             raise DefinitionError(msg)
         self.window_duration = _seconds(config, self.WINDOW_DURATION_SECS)
         # The instance starts the tick timer after this, from the same dict.
-        config[TOPOLOGY_TICK_TUPLE_FREQ_SECS] = self._tick_secs(config)
-        saved = self.saved_state.get("tuples") if self.saved_state is not None else None
-        self.current_tuples = deque() if saved is None else saved
+        ticks = config[TOPOLOGY_TICK_TUPLE_FREQ_SECS] = self._tick_secs(config)
+        self.current_tuples = deque()
+        self._ticked = self.clock()
+        if self.saved_state is not None and self.saved_state.get("tuples") is not None:
+            self._go_on(self.saved_state, ticks)
 
     def init_state(self, stateful_state: State) -> None:
         self.saved_state = stateful_state
 
     def pre_save(self, checkpoint_id: str) -> None:  # noqa: ARG002 - the interface's
         if self.saved_state is not None:
+            now = self.clock()
             self.saved_state.put("tuples", self.current_tuples)
+            self.saved_state.put("saved_at", now)
+            self.saved_state.put("ticked", self._ticked)
+
+    def _go_on(self, saved: State, ticks: float) -> None:
+        """As if the clock had stood still since the state was saved: windows get what they would have got."""
+        now = self.clock()
+        away = now - saved.get("saved_at", now)
+        self.current_tuples = self._later(saved.get("tuples"), away)
+        self._ticked = saved.get("ticked", now) + away
+        self.first_tick_secs = min(ticks, max(0.0, self._ticked + ticks - now))
+
+    def _later(self, tuples: deque[Any], away: float) -> deque[Any]:  # noqa: ARG002 - for those with times
+        return tuples
 
     @classmethod
     def _tick_secs(cls, config: dict[str, Any]) -> float:
@@ -93,7 +113,8 @@ class TumblingWindowBolt(_WindowBolt):
 
     def process_tick(self, tup: Tuple) -> None:  # noqa: ARG002 - the interface's
         done = list(self.current_tuples)
-        self.processWindow(self._window_ending(self.clock()), done)
+        self._ticked = self.clock()
+        self.processWindow(self._window_ending(self._ticked), done)
         self.current_tuples.clear()
         for old in done:
             self.ack(old)
@@ -120,9 +141,12 @@ class SlidingWindowBolt(_WindowBolt):
         self._expire(now)
 
     def process_tick(self, tup: Tuple) -> None:  # noqa: ARG002 - the interface's
-        now = self.clock()
+        now = self._ticked = self.clock()
         self._expire(now)
         self.processWindow(self._window_ending(now), [held for held, _ in self.current_tuples])
+
+    def _later(self, tuples: deque[Any], away: float) -> deque[Any]:
+        return deque((tup, at + away) for tup, at in tuples)
 
     def _expire(self, now: float) -> None:
         while self.current_tuples and self.current_tuples[0][1] <= now - self.window_duration:

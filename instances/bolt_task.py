@@ -127,7 +127,7 @@ class BoltTask:
         self._process = hooked
 
     def start_ticks(self, seconds: float) -> None:
-        self._parts.schedule.every(seconds, self._tick)
+        self._parts.schedule.every(seconds, self._tick, getattr(self._bolt, "first_tick_secs", None))
 
     def _tick(self) -> None:
         self._owes_tick = self.resting

@@ -67,16 +67,14 @@ class Saving:
             self._node = news.checkpoints
             self._parts.inflow.alignment.give_up(self._node.aborted)
 
-    @property
-    def next(self) -> int:
-        """The lowest number that the next checkpoint may have."""
-        return 1 + max(self._begun, self._node.started)
-
     def act(self) -> None:
         node = self._node
         if node is self._seen:
             return
         self._seen = node
+        if node.run != self._run:
+            # Of a run that we are not in, for another process has our place: its checkpoints are not ours.
+            return
         newest = node.complete[-1].id if node.complete else 0
         if newest > self._complete:
             self._complete = newest
@@ -92,7 +90,9 @@ class Saving:
             self._component.pre_save(str(checkpoint))
         extras: dict[str, bytes] = {}
         if self._transactions is not None:
-            extras[TRANSACTIONS] = self._transactions.prepare(checkpoint)
+            handles = self._transactions.prepare(checkpoint)
+            if handles:
+                extras[TRANSACTIONS] = handles
         parts.outbox.flush()
         unsent = encode_unsent(parts.outbox, parts.context.plan)
         if unsent is not None:

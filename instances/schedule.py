@@ -12,8 +12,9 @@ class Schedule:
         self._clock = clock
         self._entries: list[tuple[float, float, Callable[[], None]]] = []
 
-    def every(self, seconds: float, call: Callable[[], None]) -> None:
-        self._entries.append((self._clock() + seconds, seconds, call))
+    def every(self, seconds: float, call: Callable[[], None], first: float | None = None) -> None:
+        """`first` is when it is called first, if not after as long as later."""
+        self._entries.append((self._clock() + (seconds if first is None else first), seconds, call))
 
     def patience(self, longest: float) -> float:
         """How long one may wait before the next call is due."""

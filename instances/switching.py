@@ -227,11 +227,14 @@ class Switching:
         return [group for group, (owner, _) in moved.items() if owner == self._id]
 
     def _last_words(self, stays: bool) -> dict[str, bytes]:
-        """What a task that ends leaves besides its state: a transaction that is not committed yet."""
-        task = self._task
-        if stays or task.transactions is None or task.saving is None:
+        """What a task that ends leaves besides its state: transactions that are not committed yet."""
+        transactions = self._task.transactions
+        if stays or transactions is None:
             return {}
-        return {TRANSACTIONS: task.transactions.prepare(task.saving.next)}
+        handles = transactions.hand_over()
+        if self._parts.acks is not None:
+            self._parts.acks.flush()
+        return {TRANSACTIONS: handles} if handles else {}
 
     def _settled(self) -> bool:
         """Whether all that was emitted is done with.
@@ -331,8 +334,8 @@ class Switching:
         state.use_plan(plan)
         if self._aside is not None:
             state.restore(self._aside)
-            if self._task.transactions is not None and self._task.saving is not None:
-                self._task.transactions.adopt(self._aside.extras, self._task.saving.next)
+            if self._task.transactions is not None:
+                self._task.transactions.adopt(self._aside.extras)
             self._aside = None
         state.drop([group for group, (owner, _) in moved.items() if owner == self._id])
         self._stage, self._loads = Stage.NONE, False

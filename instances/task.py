@@ -43,7 +43,7 @@ from heronpy.instances.schedule import Schedule
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
 from heronpy.instances.state import Saver, TaskState
-from heronpy.instances.transactions import Transactions
+from heronpy.instances.transactions import ROLL, Transactions
 from heronpy.instances.unsent import put_back
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.loading import load_auto_hooks
@@ -111,6 +111,8 @@ class Task(NamedTuple):
         self.component.initialize(context.get_cluster_config(), context)
         if self.transactions is not None:
             self.transactions.recover()
+            if not self.transactions.waits:
+                self.parts.schedule.every(ROLL, self.transactions.roll)
         context.invoke_hook_prepare()
         if context.task_hooks:
             self.parts.collector.tell_of_emits(context.invoke_hook_emit)
@@ -152,6 +154,10 @@ class Task(NamedTuple):
     def close(self) -> None:
         """Send what can be sent, call the hooks' clean_up() and, whatever they do, the user's close()."""
         try:
+            if self.transactions is not None and not self.transactions.waits:
+                self.transactions.roll()
+                if self.parts.acks is not None:
+                    self.parts.acks.flush()
             self.parts.outbox.flush()
             self.parts.context.invoke_hook_cleanup()
         finally:
@@ -222,9 +228,7 @@ def build_task(
         exchange.on_acks = parts.tracker.on_acks
     made, loop = _component(cls, component, parts)
     state.attach(made)
-    saved = keeping.saved if keeping is not None else None
-    extras = saved.extras if saved is not None else ()
-    transactions = Transactions(made, extras) if isinstance(made, TransactionalSink) else None
+    transactions = _transactions(made, plan, task_id, keeping)
     task = Task(made, loop, parts, exchange, transactions)
     return task if keeping is None else _kept(task, keeping, incarnation, run)
 
@@ -239,8 +243,21 @@ def _kept(task: Task, keeping: Keeping, incarnation: int, run: int) -> Task:
             put_back(extras, parts.outbox, parts.collector, parts.plan)
     saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation)
     over = loop.over if isinstance(loop, SpoutTask) else None
-    saving = loop.saving = Saving(made, parts, saver, run, task.transactions, over)
+    waiting = task.transactions if task.transactions is not None and task.transactions.waits else None
+    saving = loop.saving = Saving(made, parts, saver, run, waiting, over)
     return task._replace(saver=saver, saving=saving)
+
+
+def _transactions(
+    made: Spout | Bolt, plan: PhysicalPlan, task_id: int, keeping: Keeping | None
+) -> Transactions | None:
+    if not isinstance(made, TransactionalSink):
+        return None
+    if keeping is None:
+        return Transactions(made, f"{plan.topology}-{task_id}", (), waits=False)
+    owner = f"{keeping.prefix.replace('/', '-')}-{task_id}"
+    saved = keeping.saved.extras if keeping.saved is not None else ()
+    return Transactions(made, owner, saved, waits=has_runs(plan))
 
 
 def _component(

@@ -69,7 +69,7 @@ class Fire:
         found = []
         for process in self.engine.processes():
             with contextlib.suppress(psutil.NoSuchProcess):  # zombies as well
-                if _plays(role, process):
+                if plays(role, process):
                     found.append(process)
         return found
 
@@ -172,7 +172,8 @@ class Fire:
         yield from ENTRY.iter_unpack(data[: len(data) // ENTRY.size * ENTRY.size])
 
 
-def _plays(role: str, process: psutil.Process) -> bool:
+def plays(role: str, process: psutil.Process) -> bool:
+    """Whether a process has this role; of the executors, those of containers with instances count."""
     if role not in _MODULES:
         return process.name().startswith(role)
     command = process.cmdline()

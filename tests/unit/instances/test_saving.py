@@ -151,7 +151,7 @@ def test_ids_are_over_with_the_first_complete_checkpoint_behind_them() -> None:
 def test_a_transaction_is_committed_when_its_checkpoint_is_complete() -> None:
     sink = Sink.__new__(Sink)
     sink.asked = []
-    transactions = Transactions(sink)
+    transactions = Transactions(sink, "t", [], waits=True)
     transactions.recover()
     transactions.prepare(1)
     transactions.complete(1)
@@ -162,7 +162,7 @@ def test_a_transaction_is_committed_when_its_checkpoint_is_complete() -> None:
 def test_a_transaction_whose_checkpoint_is_given_up_is_committed_with_the_next_and_saved_with_it() -> None:
     sink = Sink.__new__(Sink)
     sink.asked = []
-    transactions = Transactions(sink)
+    transactions = Transactions(sink, "t", [], waits=True)
     transactions.recover()
     transactions.prepare(1)
     saved = transactions.prepare(2)
@@ -170,7 +170,7 @@ def test_a_transaction_whose_checkpoint_is_given_up_is_committed_with_the_next_a
     assert sink.asked[-2:] == [("commit", b"t1"), ("commit", b"t2")]
     successor = Sink.__new__(Sink)
     successor.asked = []
-    Transactions(successor, [{TRANSACTIONS: saved}, {"rows": b""}]).recover()
+    Transactions(successor, "t", [{TRANSACTIONS: saved}, {"rows": b""}], waits=True).recover()
     assert successor.asked == [("commit", b"t1"), ("commit", b"t2"), "abort", "begin"]
 
 

@@ -1,0 +1,122 @@
+"""What is written and not committed yet: files in a folder of their own, each named by its task."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+
+from heronpy.bolt import Bolt
+from heronpy.errors import DefinitionError
+from heronpy.kernel.errors import TopologyError
+from heronpy.transactions import TransactionalSink
+from heronpy.tuple import Tuple
+
+#: between the owner of a file and what makes its name unique; in no name of a topology
+_MARK = "~"
+
+
+class StagingSink(TransactionalSink, Bolt):
+    """What sinks have in common that write each transaction into a file first.
+
+    `stage` makes the name of a file that is nobody else's, `prepared` makes it durable, `committed` says that
+    it has been dealt with.
+    """
+
+    #: where they are; made by `use_staging`
+    staging: Path
+    #: tuples that wait for the commit of what is being written: only where somebody waits for acks
+    _written: list[Tuple]
+    #: … and of what is prepared, by the name of its file
+    _prepared: dict[str, list[Tuple]]
+
+    def use_staging(self, folder: Path) -> None:
+        """In initialize: make sure that the folder is there and can be written to."""
+        self.staging, self._written, self._prepared = folder, [], {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = self.stage()
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            msg = f"{type(self).__qualname__} cannot write to {folder}: {error.strerror}"
+            raise TopologyError(msg) from error
+
+    def stage(self) -> Path:
+        """A file for a transaction that begins, not made yet."""
+        return self.staging / f"{self.owner}{_MARK}{secrets.token_hex(6)}"
+
+    def noted(self, tup: Tuple) -> None:
+        """A tuple has been written. At least once, it is acked when it is committed."""
+        if tup.id is None:
+            self.ack(tup)
+        else:
+            self._written.append(tup)
+
+    def prepared(self, staged: Path) -> None:
+        """All that was written since the last time is in this file: make it durable."""
+        try:
+            sync(staged)
+        except FileNotFoundError:
+            raise _discarded(staged) from None
+        sync(staged.parent)
+        self._prepared[str(staged)] = self._written
+        self._written = []
+
+    def committed(self, staged: Path) -> None:
+        """What was in this file is visible."""
+        for tup in self._prepared.pop(str(staged), ()):
+            self.ack(tup)
+
+    def check_missing(self, staged: Path) -> None:
+        """A file is not there: who commits takes it away, so mostly that is a sign of it.
+
+        But not if we made it ourselves, or if its folder is missing as well.
+        """
+        if str(staged) in self._prepared:
+            raise _discarded(staged)
+        if not staged.parent.is_dir():
+            msg = f"{staged} is to be committed, and there is no folder {staged.parent}"
+            raise TopologyError(msg, hint="a folder that all machines share")
+
+    def abort(self) -> None:
+        for path in self.staging.iterdir():
+            if path.name.startswith(f"{self.owner}{_MARK}"):
+                discard(path)
+
+
+def _discarded(staged: Path) -> TopologyError:
+    return TopologyError(f"{staged} is gone: another process has taken the place of this task")
+
+
+def discard(path: Path) -> None:
+    """Remove a file that may be gone."""
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def suffixed(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def absolute(config: dict[str, object], key: str, component: str) -> Path:
+    """A path of the config. It means the same to all machines, so it is not relative."""
+    found = config.get(key)
+    if not isinstance(found, str | os.PathLike) or not os.fspath(found):
+        msg = f"{component!r} needs {key!r} in its config: a path"
+        raise DefinitionError(msg)
+    path = Path(found)
+    if not path.is_absolute():
+        msg = f"{key!r} of {component!r} must be an absolute path, got {str(path)!r}"
+        raise DefinitionError(msg, hint=f"os.path.abspath({str(path)!r})")
+    return path

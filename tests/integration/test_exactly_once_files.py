@@ -1,0 +1,122 @@
+"""Effectively once, what sinks have committed is the same with processes killed as without, byte for byte."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from support.engine import TOPOLOGIES, Engine, wait_until
+from support.fire import SEED, plays
+
+KILLS = int(os.environ.get("CHAOS_KILLS", "3"))
+#: everybody whose death may concern a tuple; and who conducts the checkpoints
+ROLES = ["numbers", "relay", "count", "sink", "stream-manager", "executor", "topology-master"]
+TOPOLOGY = "ExactlyOnce"
+#: of data for each kill, so that it flows while somebody is killed
+SECONDS = 5
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240 + 40 * KILLS)]
+
+#: what is committed by now
+Reader = Callable[[], Counter[bytes]]
+
+
+def expected(total: int) -> Counter[bytes]:
+    """The lines of a run in which every number is counted once."""
+    lines = Counter(b"number\t%d\t1" % number for number in range(total))
+    lines.update(b"remainder\t%d\t%d" % (number % 97, number // 97 + 1) for number in range(total))
+    return lines
+
+
+def lines_in(folder: Path) -> Counter[bytes]:
+    """All lines of all files that can be seen, each of which must be whole."""
+    found: Counter[bytes] = Counter()
+    for path in folder.glob("[!.]*"):
+        data = path.read_bytes()
+        assert data.endswith(b"\n"), f"{path} is not whole"
+        found.update(data.splitlines())
+    return found
+
+
+def rows_in(database: Path) -> Counter[bytes]:
+    with contextlib.closing(sqlite3.connect(database, timeout=60)) as connection:
+        rows = connection.execute("SELECT kind, value, seen FROM seen")
+        return Counter(f"{kind}\t{value}\t{seen}".encode() for kind, value, seen in rows)
+
+
+class Source:
+    """One run of the topology."""
+
+    def __init__(self, engine: Engine, kind: str, target: Path, total: int, rate: int) -> None:
+        self.engine = engine
+        self.total = total
+        self.read: Reader = lambda: lines_in(target) if kind == "files" else rows_in(target)
+        submitted = str(TOPOLOGIES / "exactly_once.py"), kind, str(target), str(total), str(rate)
+        engine.ok("submit", *submitted, "--set", "container.restart_reset=100ms", timeout=110)
+
+    def status(self) -> dict[str, int]:
+        found: dict[str, int] = self.engine.status(TOPOLOGY)["checkpoints"]
+        return found
+
+    def flows(self, past: int) -> bool:
+        """Whether more has been committed than this, or all there is."""
+        return self.read().total() > past or self.read().total() == 2 * self.total
+
+    def finish(self) -> Counter[bytes]:
+        """Wait for all lines, and whether more of them come."""
+        wait_until(
+            lambda: self.read().total() >= 2 * self.total,
+            120,
+            "all is committed",
+            lambda: f"{self.read().total()} of {2 * self.total}\n{self.status()}\n{self.engine.log_tails()}",
+        )
+        time.sleep(1.5)  # three checkpoints
+        found = self.read()
+        self.engine.ok("kill", TOPOLOGY)
+        assert self.engine.leftovers() == []
+        return found
+
+    def kill_one(self, dice: random.Random) -> None:
+        """Kill -9 somebody at a random moment, and wait until data flows again."""
+        role = dice.choice(ROLES)
+        victims = []
+        for process in self.engine.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if plays(role, process):
+                    victims.append(process)
+        time.sleep(dice.uniform(0.0, 1.0))
+        committed, begun = self.read().total(), time.monotonic()
+        if victims:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(dice.choice(victims).pid, signal.SIGKILL)
+        wait_until(lambda: self.flows(committed), 90, f"data flows after {role}", self.engine.log_tails)
+        print(f"{role}: committed on after {time.monotonic() - begun:.2f} s")
+
+
+@pytest.mark.parametrize(("kind", "total"), [("files", 100_000), ("rows", 30_000)])
+def test_the_committed_output_is_the_same_whoever_is_killed(
+    engine: Engine, tmp_path: Path, kind: str, total: int
+) -> None:
+    print(f"{kind}: seed {SEED}, {KILLS} kills")
+    dice = random.Random(f"{kind} {SEED}")
+    undisturbed = Source(engine, kind, tmp_path / "undisturbed", total, total).finish()
+
+    source = Source(engine, kind, tmp_path / "under_fire", total, total // (SECONDS * KILLS))
+    for _ in range(KILLS):
+        source.kill_one(dice)
+    restores = source.status()["run"] - 1
+    under_fire = source.finish()
+
+    assert undisturbed == expected(total)
+    assert under_fire == undisturbed
+    print(f"{restores} restores")
+    assert restores > 0, "no kill made anybody go back"

@@ -1,0 +1,114 @@
+"""A sink with a source of numbers and a master, played by the test: lives, checkpoints, crashes."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from heronpy import FileSink, SQLiteSink
+from heronpy.component import make_component
+from heronpy.context import TopologyContext
+from heronpy.instances.transactions import TRANSACTIONS, Transactions
+from heronpy.kernel.plans import Component, Input, LogicalPlan, PhysicalPlan, Stream, Task
+from heronpy.kernel.plans.logical import Grouping
+from heronpy.tuple import Tuple, tuple_class
+
+FIELDS = ("word", "count")
+
+
+class Engine:
+    """What a sink is connected to."""
+
+    logger = logging.getLogger("engine")
+
+    def __init__(self) -> None:
+        self.acked: list[Any] = []
+
+    def ack(self, tup: Tuple) -> None:
+        self.acked.append(tup.values[0])
+
+
+def plan_for(tasks: int = 3) -> PhysicalPlan:
+    """words (task 1) feeds sink (tasks 2, 3, …)."""
+    edge = Input("words", "default", Grouping("shuffle"))
+    logical = LogicalPlan(
+        "wordcount",
+        (
+            Component("words", "spout", "m.Words", 1, outputs=(Stream("default", FIELDS),)),
+            Component("sink", "bolt", "m.Sink", tasks, inputs=(edge,)),
+        ),
+    )
+    placed = (Task(1, "words", 0, 1), *(Task(2 + index, "sink", index, 1) for index in range(tasks)))
+    return PhysicalPlan("wordcount", 1, logical, placed, (), {})
+
+
+def tuple_of(word: Any, count: int = 1, tup_id: object = None) -> Tuple:
+    made: Tuple = tuple.__new__(tuple_class(FIELDS), (tup_id, "words", "default", 1, [word, count]))
+    return made
+
+
+class Life:
+    """One process of one task of a sink."""
+
+    #: all that have not been buried
+    lives: ClassVar[list[Life]] = []
+
+    def __init__(
+        self,
+        cls: type[Any],
+        config: dict[str, Any],
+        task: int = 2,
+        saved: bytes = b"",
+        *,
+        waits: bool = True,
+    ) -> None:
+        Life.lives.append(self)
+        self.engine = Engine()
+        self.sink = make_component(cls, self.engine)
+        self.transactions = Transactions(
+            self.sink, f"wordcount-x1-{task}", [{TRANSACTIONS: saved}], waits=waits
+        )
+        self.sink.initialize(config, TopologyContext(plan_for(), task, config))
+        self.transactions.recover()
+
+    @classmethod
+    def bury(cls) -> None:
+        """Close what they have left open, as the system does for the dead."""
+        while cls.lives:
+            cls.lives.pop().sink.close()
+
+    def write(self, *words: Any, tracked: bool = False) -> None:
+        for word in words:
+            self.sink.process(tuple_of(word, tup_id=word if tracked else None))
+
+
+class Kind(NamedTuple):
+    """A sink, what it is configured with, and what it has shown."""
+
+    cls: type[Any]
+    config: dict[str, Any]
+    read: Callable[[], list[str]]
+
+    def life(self, task: int = 2, saved: bytes = b"", *, waits: bool = True) -> Life:
+        return Life(self.cls, self.config, task, saved, waits=waits)
+
+
+def files(folder: Path) -> Kind:
+    def read() -> list[str]:
+        return sorted(
+            line.split("\t")[0] for path in folder.glob("[!.]*") for line in path.read_text().splitlines()
+        )
+
+    return Kind(FileSink, {FileSink.FOLDER: str(folder)}, read)
+
+
+def rows(database: Path, **more: Any) -> Kind:
+    def read() -> list[str]:
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            return sorted(str(word) for (word,) in connection.execute("SELECT word FROM words"))
+
+    return Kind(SQLiteSink, {SQLiteSink.DATABASE: str(database), SQLiteSink.TABLE: "words", **more}, read)
