@@ -54,7 +54,8 @@ class Roll:
         if beat.state in ("missing", "failed"):
             return False
         child = self.children.get(task.label)
-        return child is None or child.state not in _ABSENT
+        # One that waits for its first start has not ended, and its executor's word may be older than its own.
+        return child is None or child.state not in _ABSENT or not child.last_exit
 
     def absent(self, plan: PhysicalPlan) -> list[str]:
         """Everybody who is not there, as they are called."""

@@ -1,0 +1,142 @@
+"""A topology that counts words and is changed while it runs; its state, held against what its sources say."""
+
+from __future__ import annotations
+
+import collections
+import json
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from support.engine import TOPOLOGIES, Engine, wait_until
+
+from heronpy.instances.state.encoding import decode_group, decode_whole
+from heronpy.instances.state.objects import read_object
+from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
+from heronpy.kernel.registrations import read
+from heronpy.kernel.tree import Registration, Tree
+
+TOPOLOGY = "LiveWords"
+
+
+class Account(NamedTuple):
+    """What was counted, against what the positions of the source say."""
+
+    #: keys whose count is not the oracle's
+    wrong: int
+    words: int
+    #: what the last bolt has seen of it
+    total: int
+
+
+class LiveWords:
+    """One running topology."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        folder: Path,
+        reliability: str,
+        *,
+        keys: int = 100_000,
+        slow: float = 0.0,
+        settings: tuple[str, ...] = (),
+        more: tuple[str, ...] = (),
+    ) -> None:
+        self.engine = engine
+        self.keys = keys
+        self.folder = folder
+        chosen = [word for each in settings for word in ("--set", each)]
+        arguments = (reliability, str(keys), str(slow), str(folder))
+        engine.ok("submit", str(TOPOLOGIES / "live_words.py"), *arguments, *chosen, *more, timeout=120)
+
+    def tuples(self) -> int:
+        """Executed by the counters so far, as the master has heard."""
+        status = self.engine.status(TOPOLOGY)
+        return sum(one["executed"] for one in status["instances"] if one["component"] == "count")
+
+    def flow(self, tuples: int = 1000, timeout: float = 60.0) -> None:
+        """Wait until so many more have been counted."""
+        before = self.tuples()
+        wait_until(
+            lambda: not 0 <= self.tuples() - before < tuples, timeout, "words flow", self.engine.log_tails
+        )
+
+    def pids(self) -> dict[str, int]:
+        """Label of each instance, and each Stream Manager, with its process."""
+        found = {
+            f"{one['component']}[{one['index']}]": one["pid"]
+            for one in self.engine.status(TOPOLOGY)["instances"]
+        }
+        state, tree = open_state(_config(self.engine)), Tree(TOPOLOGY)
+        for container in state.children(tree.containers):
+            registered = read(state, tree.stream_manager(int(container)), Registration)
+            if registered is not None:
+                found[f"stream-manager-{container}"] = registered.pid
+        state.close()
+        return found
+
+    def update(self, *wanted: str, timeout: float = 90.0) -> dict[str, Any]:
+        """Scale it; the closing ledger."""
+        said: dict[str, Any] = json.loads(
+            self.engine.ok("update", TOPOLOGY, *wanted, "-o", "json", timeout=timeout)
+        )
+        return said
+
+    def rest(self, timeout: float = 120.0) -> None:
+        """Pause the source and wait until nothing moves."""
+        self.engine.ok("deactivate", TOPOLOGY)
+        deadline = time.monotonic() + timeout
+        before, quiet = -1, 0
+        while quiet < 3:
+            assert time.monotonic() < deadline, f"words still flow\n{self.engine.log_tails()}"
+            now = sum(one["executed"] for one in self.engine.status(TOPOLOGY)["instances"])
+            quiet = quiet + 1 if now == before else 0
+            before = now
+            time.sleep(0.7)
+
+    def account(self) -> Account:
+        """Take a checkpoint and read all of it."""
+        self.engine.ok("checkpoints", TOPOLOGY, "--take", timeout=90)
+        saved = saved_state(self.engine, TOPOLOGY)
+        counted = collections.Counter(saved["count"])
+        oracle: collections.Counter[int] = collections.Counter()
+        for split, position in saved["words"].items():
+            oracle.update((place * 7919 + int(split) * 104729) % self.keys for place in range(position))
+        wrong = sum(counted[key] != oracle[key] for key in counted | oracle)
+        return Account(wrong, oracle.total(), saved.get("total", {}).get("tuples", 0))
+
+    def end(self) -> None:
+        """Kill it; nothing may be left."""
+        self.engine.ok("kill", TOPOLOGY)
+        assert self.engine.leftovers() == []
+
+
+def _config(engine: Engine) -> Config:
+    return load_config(flags={"home": str(engine.home)}, environ={})
+
+
+def saved_state(engine: Engine, topology: str) -> dict[str, dict[Any, Any]]:
+    """By component: all of the newest checkpoint, whichever tasks it is of."""
+    store = open_checkpoint_store(_config(engine))
+    refs = [
+        CheckpointRef(**json.loads(store.read(name)))
+        for name in store.names(f"{topology}/")
+        if name.endswith("/ref")
+    ]
+    newest = max(refs, key=lambda ref: ref.id)
+    found: dict[str, dict[Any, Any]] = {}
+    for task in read_manifest(store, newest).tasks:
+        state = found.setdefault(task.component, {})
+        for part in task.parts:
+            sections = read_object(part.object, read_part(store, part))
+            for group in part.groups:
+                state.update(decode_group(sections.groups[group]))
+            if part.whole:
+                state.update(decode_whole(sections.extras["state"]) if "state" in sections.extras else {})
+                assert not sections.extras.get("rows"), "something had not been sent"
+    store.close()
+    return found
