@@ -161,7 +161,8 @@ class Fire:
         """Kill the topology; nothing may be left of it."""
         print("every path flowed again after", ", ".join(f"{each:.2f}" for each in self.recoveries), "s")
         self.engine.ok("kill", TOPOLOGY)
-        assert self.engine.leftovers() == []
+        left = self.engine.leftovers()
+        assert left == [], left
         assert not self.sockets.exists()
 
     @staticmethod

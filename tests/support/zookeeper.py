@@ -54,8 +54,12 @@ class Server:
 
     def start(self) -> None:
         command = ["java", *_OPTIONS, "-cp", _class_path(), f"{_MAIN}.{self._main}", str(self._configuration)]
+        # it belongs to no test, and so to no test's home
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("HERONPY_")}
         with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
+            )
         running.add(str(self._process.pid))
 
     def kill(self) -> None:

@@ -149,7 +149,7 @@ class Tree:
         return [name for name, each, stat in found if stat is not None and self._counts(each, stat)]
 
     def _counts(self, path: str, stat: Any) -> bool:
-        if _checked(stat).dataLength:
+        if isinstance(stat, NoAuthError) or _checked(stat).dataLength:
             return True
         if not stat.numChildren:
             return False
