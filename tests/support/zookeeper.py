@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +37,7 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         self._configuration = folder / "zoo.cfg"
         self._configuration.write_text(
-            f"tickTime=200\ninitLimit=50\nsyncLimit=15\nmaxSessionTimeout=60000\ndataDir={folder}/data\n"
+            f"tickTime=200\ninitLimit=150\nsyncLimit=50\nmaxSessionTimeout=60000\ndataDir={folder}/data\n"
             f"clientPort={port}\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"
             f"admin.enableServer=false\n4lw.commands.whitelist=*\n{ensemble}"
         )
@@ -112,10 +111,17 @@ class ZooKeeper:
         for server in self.servers:
             if not server.runs:
                 server.start()
-        wait_until(lambda: all(server.mode() for server in self.servers), 30, "ZooKeeper serves")
+        wait_until(lambda: all(server.mode() for server in self.servers), 60, "ZooKeeper serves")
 
     def leader(self) -> Server:
         return next(server for server in self.servers if server.mode() in ("leader", "standalone"))
+
+    def lose_majority(self) -> None:
+        """Kill all but one, and wait until that one has noticed."""
+        *others, last = self.servers
+        for server in others:
+            server.kill()
+        wait_until(lambda: not last.mode(), 30, "the last server does not serve")
 
     def close(self) -> None:
         for server in self.servers:
@@ -171,14 +177,3 @@ def _free_ports(count: int) -> list[int]:
         for each in sockets:
             each.bind(("127.0.0.1", 0))
         return [each.getsockname()[1] for each in sockets]
-
-
-def eventually_leads(ensemble: ZooKeeper, seconds: float = 30.0) -> float:
-    """Wait until some server leads; how long that took."""
-    begun = time.monotonic()
-    wait_until(
-        lambda: any(server.runs and server.mode() == "leader" for server in ensemble.servers),
-        seconds,
-        "the ensemble has a leader",
-    )
-    return time.monotonic() - begun

@@ -7,13 +7,14 @@ from contextlib import ExitStack
 
 import msgspec
 import pytest
+from support.distant import DistantState
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import unreachable
 from heronpy.kernel.master.main import TopologyMaster
 from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
-from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import ChildView, Execution, ExecutorNode, Registration, Tree
 from heronpy.testing.waiting import eventually
@@ -25,7 +26,7 @@ class Master:
     """One as its process has it, with a hold on the state tree of its own."""
 
     def __init__(self, config: Config, incarnation: int, stack: ExitStack) -> None:
-        self.state = Registry.load().state_manager("localfs")()
+        self.state = DistantState()
         self.state.initialize(config)
         stack.callback(self.state.close)
         self.reactor = Reactor()
@@ -84,6 +85,28 @@ def test_a_place_that_was_lost_is_taken_again(state: StateManager, master: Calla
     only = master(1)
     state.delete(TREE.master)
     eventually(lambda: not only.turn() and state.exists(TREE.master))
+    assert registered(state) == 1
+
+
+def test_one_that_was_taken_for_dead_does_not_take_the_place_again(
+    state: StateManager, master: Callable[[int], Master]
+) -> None:
+    only = master(1)
+    only.state.come_back(lost=TREE.master)
+    eventually(only.turn)
+    assert not state.exists(TREE.master)
+
+
+def test_a_master_goes_on_when_the_tree_is_in_reach_again(
+    state: StateManager, master: Callable[[int], Master]
+) -> None:
+    only = master(1)
+    state.set(TREE.executor(1), msgspec.json.encode(ExecutorNode(1, 1)))
+    only.state.out_of_reach = True
+    for _ in range(30):
+        assert not only.turn()
+    only.state.come_back()
+    assert not only.turn()
     assert registered(state) == 1
 
 

@@ -89,8 +89,7 @@ def test_without_a_majority_calls_fail_soon_and_then_at_once_and_later_all_goes_
     version = state.create("/t/here", b"", ephemeral=True)
     told = Told()
     state.watch("/t/here", told)
-    for server in ensemble.servers[:2]:
-        server.kill()
+    ensemble.lose_majority()
 
     begun = time.monotonic()
     with pytest.raises(StateError, match="has not answered for 1 s"):
