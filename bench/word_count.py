@@ -37,12 +37,12 @@ def cpu_seconds(home: str) -> float:
     return total
 
 
-def heronpy(cost: list[float], *options: str) -> float:
+def heronpy(cost: list[float], *options: str, topology: str = "words.py") -> float:
     """Words per second at the bolt; adds CPU-microseconds per word to `cost`."""
     with tempfile.TemporaryDirectory(prefix="hb-") as folder:
         progress = Path(folder) / "progress"
         environment = {**os.environ, "HERONPY_HOME": f"{folder}/home"}
-        arguments = ["submit", str(HERE / "topologies" / "words.py"), str(progress), *options]
+        arguments = ["submit", str(HERE / "topologies" / topology), str(progress), *options]
         subprocess.run([COMMAND, *arguments], env=environment, check=True, capture_output=True)
         try:
             first_at, first = _reached(progress, FIRST)
