@@ -13,7 +13,11 @@ FOLDER = Path(__file__).parent.parent.parent.parent / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 #: what the file wants on its command line
-ARGUMENTS = {"multi_stream": ["readings"], "file_pipeline": ["in.txt", "out.txt"]}
+ARGUMENTS = {
+    "multi_stream": ["readings"],
+    "file_pipeline": ["in.txt", "out.txt"],
+    "exactly_once": ["a.txt", "b.txt"],
+}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
