@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from support.shelf import Shelf
 
 from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.instances.acking.completion import Awaiting
 from heronpy.instances.alignment import Cut
 from heronpy.instances.attention import Abandoned, Attention, News
+from heronpy.instances.checkpointing import Keeping
 from heronpy.instances.progress import Progress
 from heronpy.instances.runs import LeaveForNextRun, origin_of
+from heronpy.instances.settings import FlowSettings
+from heronpy.instances.task import build_task
 from heronpy.instances.transactions import TRANSACTIONS, Transactions
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
@@ -20,6 +24,7 @@ from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.update import Update
 from heronpy.testing import TopologyTest
 from heronpy.testing.placing import placed
+from heronpy.testing.wire import MemoryLink, Wire
 from heronpy.transactions import TransactionalSink
 
 
@@ -186,3 +191,27 @@ def test_a_barrier_of_another_size_is_refused() -> None:
     assert Cut.decode(Cut(2**63).encode()) == Cut(2**63)
     with pytest.raises(ProtocolError, match="barrier of 3 bytes instead of 8"):
         Cut.decode(b"abc")
+
+
+def test_who_is_not_in_the_run_does_not_commit_what_its_checkpoints_say() -> None:
+    """Another process has its place, and has discarded what it prepared: the tuples came again."""
+    plan, find = placed(OnceOnly, 1)
+    radio = Radio(Checkpoints(run=1, members={1: 1, 2: 1}, started=1))
+    keeping = Keeping(Shelf, "t/x", lambda _stored, _kind: None)
+    wire = Wire()
+    link = MemoryLink(wire, 2, lambda _: None)
+    task = build_task(plan, 2, 1, link, FlowSettings(), find, run=1, keeping=keeping)
+    wire.tasks = {1: task, 2: task}
+    task.initialize()
+    assert task.saving is not None
+    attention = Attention(radio)
+    attention.listeners += [LeaveForNextRun(1, 2, 1), task.saving]
+    task.saving.begin(1)
+    radio.checkpoints = Checkpoints(
+        run=2, members={1: 1, 2: 2}, started=2, aborted=1, complete=(CheckpointRef(2, "m", "c"),)
+    )
+    radio.news += 1
+    attention.look()
+    assert isinstance(task.component, Sink)
+    assert task.component.asked == ["abort", "begin", ("prepare", 1), "begin"]
+    task.abandon()
