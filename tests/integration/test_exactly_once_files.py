@@ -120,3 +120,16 @@ def test_the_committed_output_is_the_same_whoever_is_killed(
     assert under_fire == undisturbed
     print(f"{restores} restores")
     assert restores > 0, "no kill made anybody go back"
+
+
+def test_a_sink_that_is_scaled_down_and_up_leaves_no_line_out(engine: Engine, tmp_path: Path) -> None:
+    """What the tasks that end have not committed, another commits; also if somebody is killed after that."""
+    print(f"seed {SEED}")
+    dice = random.Random(f"scaled {SEED}")
+    source = Source(engine, "files", tmp_path / "out", 75_000, 1500)
+    wait_until(lambda: source.flows(0), 60, "data flows", engine.log_tails)
+    for tasks in (1, 3, 1):
+        assert source.read().total() < 2 * source.total, "it is over before the last update"
+        engine.ok("update", TOPOLOGY, f"sink={tasks}", "--yes", timeout=110)
+    source.kill_one(dice)
+    assert source.finish() == expected(75_000)
