@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from heronpy.kernel.master.owned import Changed
 from heronpy.kernel.master.restore_act import RestoreAct
 from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.master.update_act import UpdateAct
+from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import CheckpointStatus, UpdateStatus
 
 log = logging.getLogger(__name__)
@@ -22,6 +24,7 @@ class Acts:
 
     def __init__(self, scene: Scene, errands: Errands, on_plan: Callable[[], None], now: float) -> None:
         self._scene = scene
+        self._complaints = Sparing(log)
         errands.guard = self._guarded
         self._restore = RestoreAct(scene, errands)
         self._update = UpdateAct(scene, on_plan, now)
@@ -40,12 +43,15 @@ class Acts:
         """A write that comes too late is decided again from what is there now."""
         try:
             call()
+            return
         except Changed as changed:
             log.info("%s", changed)
-            self._scene.reread_update()
         except StateError as error:
-            log.error("the state tree refuses: %s", error)
-            self._scene.checkpoints.read()
+            self._complaints.warning("the state tree refuses: %s", error)
+            with contextlib.suppress(StateError):
+                self._scene.checkpoints.read()
+        # when it cannot be read either, the next write finds that somebody was first, and comes here again
+        with contextlib.suppress(StateError):
             self._scene.reread_update()
 
     def _look(self, now: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import Self
 
 import msgspec
 
-from heronpy.kernel.errors import NodeMissing, TimedOut
+from heronpy.kernel.errors import NodeExists, NodeMissing, TimedOut
 from heronpy.kernel.live import change_live
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -31,8 +32,7 @@ class MasterClient:
         self._reactor = Reactor()
         self._name = uuid.uuid4().hex
         self._node = f"{self._tree.clients}/{self._name}"
-        registration = Registration(self._transport.keys.public)
-        state.create(self._node, msgspec.json.encode(registration), ephemeral=True)
+        self._register()
         self._master: Registration | None = None
         self._dealer: Dealer | None = None
         self._replies: list[TopologyStatus] = []
@@ -69,6 +69,8 @@ class MasterClient:
 
     def _connect(self) -> bool:
         """Follow the master; True when it is another one than before."""
+        if self._state.session != self._session:
+            self._register()
         registration = read(self._state, self._tree.master, Registration)
         if registration is None or registration == self._master:
             return False
@@ -81,6 +83,13 @@ class MasterClient:
         )
         self._reactor.register(self._dealer, self._on_reply)
         return True
+
+    def _register(self) -> None:
+        """Let the master know our key, now and after each time that the state tree took us for dead."""
+        self._session = self._state.session
+        registration = Registration(self._transport.keys.public)
+        with contextlib.suppress(NodeExists):
+            self._state.create(self._node, msgspec.json.encode(registration), ephemeral=True)
 
     def _on_reply(self) -> None:
         assert self._dealer is not None

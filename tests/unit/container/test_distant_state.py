@@ -16,6 +16,7 @@ from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduling import SchedulerHost
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError, VersionConflict
+from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
 from heronpy.kernel.pulse import Pulse, PulseReader
@@ -168,3 +169,15 @@ def test_a_scheduler_that_was_taken_for_dead_leaves_everything_to_its_successor(
     host(scheduler).run(lambda: None)
     assert not scheduler.ended
     assert state.get(TREE.scheduler).value == b"another"
+
+
+def test_who_asks_the_master_is_known_to_it_again_after_the_tree_forgot(
+    state: StateManager, distant: DistantState
+) -> None:
+    with MasterClient(distant, "t") as client:
+        (name,) = state.children(TREE.clients)
+        distant.come_back(lost=f"{TREE.clients}/{name}")
+        assert state.children(TREE.clients) == []
+        client.status(0.01)
+        assert state.children(TREE.clients) == [name]
+    assert state.children(TREE.clients) == []
