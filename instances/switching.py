@@ -358,7 +358,7 @@ class Switching:
         self._task.loop.resting = False
         progress = self._news.progress
         progress.next_epoch, progress.loaded_epoch, progress.handover = 0, 0, None
-        self._tell("update.rolled_back")
+        self._tell("update.let_go")
 
     def _rest(self) -> None:
         self._task.loop.resting = True

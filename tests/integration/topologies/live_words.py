@@ -9,6 +9,8 @@ from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
 RELIABILITY, KEYS, SLOW, FOLDER = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
 TRACKED = RELIABILITY == "ATLEAST_ONCE"
 SPLITS = 8
+#: has the seconds to rest after each burst
+BRAKE = FOLDER / "brake"
 #: words between two looks at the brake
 BURST = 20
 
@@ -24,6 +26,8 @@ class Words(Spout):
         if self.again:
             split, position = self.again.pop()
             self.emit([(position * 7919 + int(split) * 104729) % KEYS], tup_id=(split, position))
+        if (FOLDER / "stop").exists():
+            return
         state = self.state
         for split in self.splits:
             first = state.get(split, 0)
@@ -31,8 +35,8 @@ class Words(Spout):
                 tup_id = (split, position) if TRACKED else None
                 self.emit([(position * 7919 + int(split) * 104729) % KEYS], tup_id=tup_id)
             state[split] = first + BURST
-        if (FOLDER / "brake").exists():
-            time.sleep(0.02)
+        if BRAKE.exists():
+            time.sleep(float(BRAKE.read_text()))
 
     def fail(self, tup_id):
         with (FOLDER / "replayed").open("a") as file:
@@ -49,6 +53,9 @@ class Pass(BasicBolt):
 
 class Count(Bolt):
     outputs = ["word", "count"]
+
+    def drain(self):
+        """Nothing waits in here; that it is called is a step of its own."""
 
     def process(self, tup):
         count = self.state[tup.word] = self.state.get(tup.word, 0) + 1
