@@ -83,7 +83,7 @@ def _role(process: psutil.Process) -> str:
 
 @pytest.fixture
 def alone(engine: Engine, zookeeper: ZooKeeper) -> OnZooKeeper:
-    return OnZooKeeper(engine, zookeeper, "2s")
+    return OnZooKeeper(engine, zookeeper, "4s")
 
 
 @pytest.fixture
@@ -214,4 +214,5 @@ def stop_for_longer_than_a_session(alone: OnZooKeeper, pid: int, node: str) -> N
 
 
 def here(alone: OnZooKeeper, node: str) -> bool:
-    return f"{alone.root}/t/{node}" in alone.servers.nodes(alone.root)
+    with alone.servers.client() as client:
+        return client.exists(f"{alone.root}/t/{node}") is not None

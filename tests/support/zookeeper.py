@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoNodeError
 from support.engine import wait_until
 
 _OPTIONS = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no")
@@ -150,7 +151,9 @@ class ZooKeeper:
             waiting = [root] if client.exists(root) else []
             while waiting:
                 here = waiting.pop()
-                below = [f"{here}/{name}" for name in client.get_children(here)]
+                below = []
+                with contextlib.suppress(NoNodeError):  # gone since we heard of it
+                    below = [f"{here}/{name}" for name in client.get_children(here)]
                 waiting += below
                 found += below
         return sorted(set(found) - {f"{root}/@guard", f"{root}/@parts"})
