@@ -28,7 +28,7 @@ def entry_of(news: News, task: int, incarnation: int) -> Entry | None:
     plan, checkpoints, update = news.plan, news.checkpoints, news.update
     assert plan is not None
     assert checkpoints is not None
-    if not _has(plan, task):
+    if not plan.has(task):
         return _entry_by_next_plan(news, checkpoints, task)
     run = run_of(plan, checkpoints, task, incarnation)
     if run is None:
@@ -43,7 +43,7 @@ def _entry_by_next_plan(news: News, checkpoints: Checkpoints, task: int) -> Entr
     update, proposed = news.update, news.next_plan
     if update is None or proposed is None or update.epoch != proposed.epoch:
         return None
-    if update.phase not in BOTH_RUN or not _has(proposed, task):
+    if update.phase not in BOTH_RUN or not proposed.has(task):
         return None
     return Entry(proposed, checkpoints.run if has_runs(proposed) else 0, checkpoints, waits=True)
 
@@ -51,7 +51,3 @@ def _entry_by_next_plan(news: News, checkpoints: Checkpoints, task: int) -> Entr
 def _is_restarted(update: Update, plan: PhysicalPlan, task: int) -> bool:
     restarts = update.kind == "restart" and update.epoch == plan.epoch
     return restarts and update.phase in ("load", "release") and plan.task(task).container in update.containers
-
-
-def _has(plan: PhysicalPlan, task: int) -> bool:
-    return any(one.id == task for one in plan.tasks)

@@ -14,10 +14,15 @@ def has_runs(plan: PhysicalPlan) -> bool:
 
 
 def run_of(plan: PhysicalPlan, checkpoints: Checkpoints, task: int, incarnation: int) -> int | None:
-    """The run that this process is to take part in; None while it is not among the members of one."""
+    """The run that this process is to take part in; None while it is not among the members of one.
+
+    Nor does it while it has not heard of the plan that the run began by: it would take the wrong groups from
+    the checkpoint.
+    """
     if not has_runs(plan):
         return 0
-    return checkpoints.run if checkpoints.members.get(task) == incarnation else None
+    is_member = checkpoints.members.get(task) == incarnation
+    return checkpoints.run if is_member and plan.epoch >= checkpoints.epoch else None
 
 
 def origin_of(plan: PhysicalPlan, checkpoints: Checkpoints) -> CheckpointRef | None:
@@ -40,6 +45,8 @@ class LeaveForNextRun:
         assert plan is not None
         assert checkpoints is not None
         run = run_of(plan, checkpoints, self._task, self._incarnation)
+        if run is None and not plan.has(self._task):
+            run = checkpoints.run  # a task that is new: the plan that it waits for is for the newest run only
         if run is not None and run > self._run:
             raise Abandoned
 

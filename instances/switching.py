@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from heronpy.instances.attention import Abandoned
 from heronpy.instances.state import Saved, load_handovers
 from heronpy.instances.transactions import TRANSACTIONS
 from heronpy.kernel.plans import PhysicalPlan, affected, moves
@@ -109,6 +110,8 @@ class Switching:
         if proposed is not None and (update is None or proposed.epoch != update.epoch):
             proposed = None  # of an update that is over
         self._update = update
+        if self.waits and _is_off(self._plan, update, plan):
+            raise Abandoned  # the next plan may have us as well: it is to find us as good as new
         if self._next is not None and _is_off(self._next, update, plan):
             self._let_go()
         if update is not None and update.phase in _OVER and proposed is not None:
@@ -207,7 +210,7 @@ class Switching:
             return
         restarts = update.kind == "restart"
         groups = self._given(proposed, restarts=restarts)
-        stays = not restarts and any(task.id == self._id for task in proposed.tasks)
+        stays = not restarts and proposed.has(self._id)
         if stays and not groups:
             self._stage = Stage.GIVEN
             self._news.progress.handover = Stored(id=proposed.epoch, run=self._run)
@@ -303,7 +306,7 @@ class Switching:
             self._parts.outbox.release()
         if plan.epoch <= self._plan.epoch:
             return
-        if all(task.id != self._id for task in plan.tasks):
+        if not plan.has(self._id):
             self._retire(plan)
             return
         before, self._plan = self._plan, plan

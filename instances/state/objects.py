@@ -29,6 +29,10 @@ class Sections(NamedTuple):
     #: what belongs to the task and to no group
     extras: Mapping[str, bytes]
 
+    def __bool__(self) -> bool:
+        """Whether there is anything."""
+        return bool(self.groups or self.extras)
+
 
 def write_object(sections: Sections) -> tuple[list[bytes], str]:
     """The object in pieces, and its checksum."""

@@ -174,9 +174,10 @@ class Saver:
 
     def _write(self, job: _Job) -> None:
         sections = job.sections()
-        if not sections.groups and not sections.extras:
+        if not sections and self._writer is None:
             self._on_stored(job.stored, job.kind)
             return
+        # also where there is nothing to write: the report must not come before that of an earlier object
         self._writing = job
         if self._writer is None:
             self._writer = Writer(self._store)
@@ -186,13 +187,14 @@ class Saver:
         """Called by the writer's thread."""
         if job.cancelled:
             return
-        if part is None:
+        if error:
             self._report_failure(job, error)
             return
-        if job.kind == "snapshot":
-            self._written.append((job, part))
-        job.stored.parts.append(_part(part, part.groups, whole=part.whole, opaque=STATE in job.extras))
-        job.step("stored")
+        if part is not None:
+            if job.kind == "snapshot":
+                self._written.append((job, part))
+            job.stored.parts.append(_part(part, part.groups, whole=part.whole, opaque=STATE in job.extras))
+            job.step("stored")
         self._on_stored(job.stored, job.kind)
 
     def _fail(self, job: _Job, error: str) -> None:

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 #: how long close() waits for an object that is being written
 _PATIENCE: Final = 5.0
 
-#: called with the part that was written, or why there is none
+#: called with the part that was written, if there was anything to write, and why it could not be
 Done = Callable[[StoredPart | None, str], None]
 
 
@@ -46,7 +46,7 @@ class Writer:
             name, sections, done = job
             part, error = None, ""
             try:
-                part = self._write(name, sections)
+                part = self._write(name, sections) if sections else None
             except (
                 Exception
             ) as problem:  # a plugin's; whatever it is, the task goes on without this checkpoint

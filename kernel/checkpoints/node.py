@@ -21,6 +21,8 @@ class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
     #: why the run began, and at which wall-clock second
     because: str = ""
     begun_at: float = 0.0
+    #: of the plan that was in force when the run began: who takes part has heard of that plan
+    epoch: int = 0
     #: effectively once, the incarnation of each task that takes part in the run
     members: dict[int, int] = {}
     #: … and of each container's Stream Manager

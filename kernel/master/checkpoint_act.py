@@ -45,7 +45,7 @@ class CheckpointAct:
             if not self._writing:
                 self._begin_if_due(now)
             return
-        if self._writing:
+        if self._writing or self._is_complete(deciding.round):
             return
         deciding.collect(scene.roll)
         if deciding.round.complete:
@@ -67,14 +67,15 @@ class CheckpointAct:
 
     def give_up(self, reason: str) -> None:
         """End the one that runs, if any: nobody need store anything for it any more."""
-        current = self.deciding.end()
-        if current is None:
+        current = self.deciding.round
+        if current is None or self._is_complete(current):
             return
         log.warning("checkpoint %d was given up: %s", current.id, reason)
         step("checkpoint.giving_up")
         node = msgspec.structs.replace(self._scene.node, aborted=current.id, aborted_because=reason)
         self._scene.checkpoints.write(node)
         step("checkpoint.given_up")
+        self.deciding.end()
         self._answer(reason)
 
     def collect_garbage(self) -> None:
@@ -138,9 +139,20 @@ class CheckpointAct:
             msgspec.structs.replace(node, complete=(*node.complete, outcome)[-retain:])
         )
         step("checkpoint.completed")
+        self._is_complete(current)
+
+    def _is_complete(self, current: Round) -> bool:
+        """Whether the node has it: also after a write that failed although it was done.
+
+        Its manifest must not be written again then, since the node has the checksum of the first.
+        """
+        complete = self._scene.node.complete
+        if not complete or complete[-1].id != current.id:
+            return False
         self.deciding.end()
         self._answer("")
         self.collect_garbage()
+        return True
 
     def _answer(self, error: str) -> None:
         for path in self._demands:

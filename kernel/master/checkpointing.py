@@ -50,12 +50,7 @@ class Checkpointing:
 
     def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> list[str]:
         """Who is not ready for one: a task that does not run would never store its part."""
-        behind = [
-            f"{task.label} (in run {roll.beat(task).run} of {node.run})"
-            for task in plan.tasks
-            if roll.beat(task).run != node.run
-        ]
-        return roll.idle(plan) or behind
+        return roll.idle(plan) or roll.behind(plan, node.run)
 
     def begin(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll, now: float) -> None:
         """The node says that it has begun."""

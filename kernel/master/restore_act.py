@@ -97,6 +97,7 @@ class RestoreAct:
             msgspec.structs.replace(
                 node,
                 run=following.run,
+                epoch=self._scene.plan.epoch,
                 base=found.base,
                 because=following.because if node.run else "",
                 begun_at=time.time(),

@@ -75,6 +75,11 @@ class Roll:
             ),
         ]
 
+    def behind(self, plan: PhysicalPlan, run: int) -> list[str]:
+        """Everybody who is not in this run yet."""
+        late = ((task, self.beat(task).run) for task in plan.tasks)
+        return [f"{task.label} (in run {known} of {run})" for task, known in late if known != run]
+
     def incarnations(self, tasks: Iterable[Task]) -> dict[int, int]:
         return {task.id: self.incarnation(task) for task in tasks}
 

@@ -87,7 +87,9 @@ class UpdateAct:
         assert update is not None
         failure = read(scene.state, scene.tree.update_failure, UpdateFailure)
         trouble = failure.reason if failure is not None and failure.epoch == update.epoch else ""
-        return Situation(update, scene.plan, scene.coming, scene.packing(), scene.roll, trouble)
+        return Situation(
+            update, scene.plan, scene.coming, scene.packing(), scene.roll, scene.node.run, trouble
+        )
 
     def _do(self, move: Write | Prepare | Commit | Repack) -> None:
         match move:

@@ -66,6 +66,8 @@ class Situation(NamedTuple):
     coming: PhysicalPlan | None
     packing: PackingPlan
     roll: Roll
+    #: the run that is on; 0 where there are none
+    run: int = 0
     #: what the scheduler's process says that it cannot do
     trouble: str = ""
 
@@ -213,7 +215,7 @@ class Updating:
         """Begins when everybody is at work: who is missing now would be missed in every phase."""
         if here.committed:
             return self._to("rolled_back", here.update, now, reason="the plan has moved on meanwhile")
-        idle = here.roll.idle(here.plan)
+        idle = here.roll.idle(here.plan) or here.roll.behind(here.plan, here.run)
         if not idle:
             return Prepare()
         if now - self._since > self._limit(here):
@@ -227,6 +229,7 @@ class Updating:
             here.roll.doing(task)
             for task in here.tasks
             if here.roll.beat(task).next_epoch != epoch
+            or here.roll.beat(task).run != here.run
             or (task.id in here.newcomers and here.roll.beat(task).state != "ready")
         ]
         late += [f"container {each}" for each in here.containers if each not in here.roll.managers]
@@ -243,7 +246,7 @@ class Updating:
             here.roll.doing(task)
             for name in update.cut
             for task in here.giving(name)
-            if here.roll.beat(task).handover.id != update.epoch
+            if not self._has_given(here, task)
         ]
         if late:
             return Wait(late)
@@ -258,6 +261,10 @@ class Updating:
         )
         moving = self._to("load", update, now, handovers=handovers).update
         return Write(msgspec.structs.replace(moving, ledger=_moved(moving, here)))
+
+    def _has_given(self, here: Situation, task: Task) -> bool:
+        given = here.roll.beat(task).handover
+        return (given.id, given.run) == (here.update.epoch, here.run)
 
     def _load(self, here: Situation, now: float) -> Move:
         if here.update.kind == "restart":

@@ -40,6 +40,9 @@ class PhysicalPlan(msgspec.Struct, frozen=True):
     def task(self, task_id: int) -> Task:
         return next(task for task in self.tasks if task.id == task_id)
 
+    def has(self, task_id: int) -> bool:
+        return any(task.id == task_id for task in self.tasks)
+
     def tasks_of(self, component: str) -> list[Task]:
         """The component's tasks, lowest id first."""
         return [task for task in self.tasks if task.component == component]

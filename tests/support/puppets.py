@@ -114,7 +114,7 @@ class Crew:
         incarnation = self.incarnations.get(task.id, 1)
         beat = InstanceBeat(task=task.id, incarnation=incarnation, state="running")
         effectively = plan.logical.reliability == "effectively_once"
-        if effectively and node.members.get(task.id) != incarnation:
+        if effectively and task in plan.tasks and node.members.get(task.id) != incarnation:
             beat.state = "starting"
         elif effectively:
             beat.run = node.run

@@ -180,7 +180,7 @@ class Updates:
         return found
 
 
-def scaled(plan: PhysicalPlan, wanted: Mapping[str, int], next_task: int) -> PackingPlan:
+def scaled(plan: PhysicalPlan, wanted: Mapping[str, int], next_task: int, containers: int = 2) -> PackingPlan:
     """The packing with other numbers of instances: what stays, stays; the last go first."""
     kept = [
         InstancePlan(task.id, task.component, task.index)
@@ -192,9 +192,9 @@ def scaled(plan: PhysicalPlan, wanted: Mapping[str, int], next_task: int) -> Pac
             kept.append(InstancePlan(next_task, component, index))
             next_task += 1
     places = {task.id: task.container for task in plan.tasks}
-    containers = {
-        number: tuple(one for one in kept if places.get(one.task, 1 + one.task % 2) == number)
-        for number in (1, 2)
+    shared = {
+        number: tuple(one for one in kept if places.get(one.task, 1 + one.task % containers) == number)
+        for number in range(1, containers + 1)
     }
-    placed = tuple(ContainerPlan(number, those, Resources()) for number, those in containers.items())
+    placed = tuple(ContainerPlan(number, those, Resources()) for number, those in shared.items() if those)
     return PackingPlan(plan.topology, "test", placed, next_task)

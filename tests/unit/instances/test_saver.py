@@ -152,6 +152,15 @@ def test_what_is_still_being_written_counts_as_not_written(keeper: Keeper) -> No
     assert groups_in(keeper, keeper.save(4)) == {"1/2-1": (0, 1, 2, 4, 5, 6, 7), "3/2-1": (3,)}
 
 
+def test_what_needs_no_object_is_not_reported_before_what_was_begun_earlier(keeper: Keeper) -> None:
+    keeper.shelf.open.clear()
+    keeper.saver.snapshot(1, 0, {"rows": b"they wait"})
+    keeper.saver.snapshot(2, 0, {})
+    keeper.shelf.open.set()
+    assert [keeper.finish().id, keeper.finish().id] == [1, 2], "the newest report is the one that counts"
+    assert keeper.shelf.names(f"{PREFIX}/2/") == []
+
+
 def test_nobody_hears_of_what_was_abandoned(keeper: Keeper) -> None:
     filled(keeper)
     keeper.shelf.open.clear()

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import msgspec
+import pytest
 from support.puppets import TREE, Conductor, Crew, packing, proposal, submitted
 
 from heronpy.kernel.checkpoints.demand import Demand, pending_demands
 from heronpy.kernel.checkpoints.manifest import read_manifest
+from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import StateError
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import InstanceBeat
 from heronpy.kernel.tree import ChildView
@@ -197,3 +200,46 @@ def test_a_store_that_refuses_gives_up_the_checkpoint(state: StateManager, confi
     conductor.until(lambda: conductor.scene.node.aborted == 2)
     assert conductor.scene.node.aborted_because == "the manifest could not be written: quota exceeded"
     assert taken(conductor) == 1
+
+
+def failing_once(
+    patch: pytest.MonkeyPatch, state: StateManager, when: Callable[[Checkpoints], bool], *, done: bool
+) -> None:
+    """A write to the node fails: it was `done`, and the answer got lost, or it was not."""
+    real = state.set
+    failed: list[bool] = []
+
+    def set_(path: str, value: bytes, *, version: int | None = None) -> int:
+        fails = path == TREE.checkpoints and not failed and when(Checkpoints.from_json(value))
+        written = real(path, value, version=version) if done or not fails else 0
+        if fails:
+            failed.append(True)
+            msg = "the answer got lost"
+            raise StateError(msg)
+        return written
+
+    patch.setattr(state, "set", set_)
+
+
+def test_a_checkpoint_is_complete_though_the_answer_of_the_state_tree_got_lost(
+    state: StateManager, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conductor = running(state, config)
+    failing_once(monkeypatch, state, lambda node: bool(node.complete), done=True)
+    conductor.until(lambda: taken(conductor) == 2)
+    assert [ref.id for ref in conductor.scene.node.complete] == [1, 2]
+    for ref in conductor.scene.node.complete:
+        assert read_manifest(conductor.crew.store, ref).id == ref.id, "it has the checksum that it had then"
+
+
+def test_a_checkpoint_that_could_not_be_given_up_is_given_up_later(
+    state: StateManager, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conductor = running(state, config)
+    conductor.crew.twist = silent_about(3)
+    failing_once(monkeypatch, state, lambda node: bool(node.aborted), done=False)
+    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.turn(6.0)
+    assert conductor.scene.node.aborted == 0
+    conductor.turn()
+    assert conductor.scene.node.aborted == 1

@@ -342,3 +342,31 @@ def test_the_same_update_can_be_tried_again_with_other_processes(state: StateMan
     state.set(TREE.update, proposal(2, 3, 4, epoch=3).to_json())
     conductor.until(lambda: current(conductor).phase not in ("proposed", *UNDER_WAY))
     assert current(conductor).phase in ("release", "done")
+
+
+def test_effectively_once_it_is_between_tasks_of_one_run(state: StateManager, config: Config) -> None:
+    submitted(state, "effectively_once")
+    conductor = Conductor(state, config, Crew(state, config))
+    conductor.until(lambda: conductor.scene.node.run == 1, turns=3)
+    assert conductor.scene.node.epoch == 1, "who takes part must know this plan"
+
+    def in_no_run(task: int) -> Callable[[InstanceBeat], None]:
+        def twist(beat: InstanceBeat) -> None:
+            if beat.task == task:
+                beat.run = beat.handover.run = 0
+
+        return twist
+
+    conductor.crew.twist = in_no_run(3)
+    state.set(TREE.update, proposal(2, 3, 4).to_json())
+    conductor.turn()
+    assert (current(conductor).phase, conductor.acts._update.waits_for) == (
+        "proposed",
+        ["count[1] (in run 0 of 1)"],
+    )
+    conductor.crew.twist = in_no_run(4)
+    for _ in range(3):
+        conductor.turn()
+    assert (current(conductor).phase, conductor.acts._update.waits_for) == ("prepare", ["count[2] (ready)"])
+    conductor.crew.twist = lambda beat: None
+    conductor.until(lambda: current(conductor).phase == "done")
