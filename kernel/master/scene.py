@@ -10,7 +10,7 @@ from heronpy.kernel.checkpoints.demand import being_taken
 from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing, VersionConflict
+from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
 from heronpy.kernel.master.owned import Changed, OwnedNode
 from heronpy.kernel.master.roll import Roll
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
@@ -165,4 +165,8 @@ class Scene:
         except NodeMissing:
             logical = LogicalPlan.from_json(self.state.get(self.tree.definition).value)
             plan = physical_plan(logical, self.packing())
-            return plan, self.state.create(self.tree.physical_plan, plan.to_json())
+            try:
+                return plan, self.state.create(self.tree.physical_plan, plan.to_json())
+            except NodeExists:
+                # a predecessor that was stopped while it began has woken
+                return self._written_plan()
