@@ -271,6 +271,16 @@ class Outbox:
         for task in cut:
             self._mark(self._channels[task])
 
+    def expect_successors(self, tasks: Iterable[int]) -> None:
+        """These tasks are to be replaced, unless we forget the plan, once they have done all that came."""
+        for task in tasks:
+            if task in self._channels:
+                self._channels[task].spending.planned = True
+
+    def _end_successions(self) -> None:
+        for channel in self._channels.values():
+            channel.spending.planned, channel.spending.unproven = False, 0
+
     def release(self) -> None:
         """Let go of what was held."""
         for channel in self._channels.values():
@@ -284,6 +294,7 @@ class Outbox:
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Send by another plan from now on. What waits for tasks that it lacks is to be moved next."""
         self._plan = plan
+        self._end_successions()
         self.hold_ups.use_plan(plan)
         kept = {task.id for task in plan.tasks}
         self._disconnect([task for task in self._channels if task not in kept])
@@ -293,6 +304,8 @@ class Outbox:
 
     def forget(self) -> None:
         """The next plan will not be: let go, and of the tasks that only it had."""
+        self._counters.lost(0, sum(channel.spending.unproven for channel in self._channels.values()))
+        self._end_successions()
         kept = {task.id for task in self._plan.tasks}
         self._disconnect([task for task in self._channels if task not in kept])
         self.release()

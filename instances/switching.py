@@ -186,6 +186,8 @@ class Switching:
             if update.kind == "scale" or task.container in update.containers
         ]
         if self._feeds(component):
+            if update.kind == "restart":
+                self._parts.outbox.expect_successors(concerned)
             self._parts.outbox.cut(concerned, update.epoch)
             step("update.cut.marked")
         if self._id not in concerned:
@@ -304,6 +306,7 @@ class Switching:
             self.waits = False
             self._before = self._plan
             self._parts.outbox.release()
+            self._parts.outbox.held_seconds = 0.0  # there was nothing to hold
         if plan.epoch <= self._plan.epoch:
             return
         if not plan.has(self._id):

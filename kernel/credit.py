@@ -50,8 +50,10 @@ class Spending:
         "limit",
         "max_bytes",
         "maybe_lost",
+        "planned",
         "receiver",
         "sent",
+        "unproven",
     )
 
     def __init__(self, incarnation: int, max_bytes: int) -> None:
@@ -70,6 +72,10 @@ class Spending:
         self.limit = 0
         #: tuples of which a receiver that died did not say whether it had done them
         self.maybe_lost = 0
+        #: whether the receiver is to be replaced as planned, once it has done all that it was sent
+        self.planned = False
+        #: what counts in `maybe_lost` unless that plan is carried out
+        self.unproven = 0
 
     def room(self) -> int:
         """Tuples that may be sent now. One frame may pass the byte limit: a large tuple must get through."""
@@ -107,7 +113,10 @@ class Spending:
 
     def _start_over(self) -> None:
         """A new receiver has nothing of what its predecessor was sent."""
-        self.maybe_lost += self.sent - self.consumed
+        if self.planned:
+            self.unproven += self.sent - self.consumed
+        else:
+            self.maybe_lost += self.sent - self.consumed
         self._settle(self.sent)
         self.limit = self.sent
 

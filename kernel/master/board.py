@@ -54,8 +54,11 @@ class Board:
         #: lost by tasks that are no more
         self._lost_before = Lost()
 
-    def use_plan(self, plan: PhysicalPlan) -> None:
-        """Another plan is in force. What tasks that are no more have lost stays lost."""
+    def use_plan(self, plan: PhysicalPlan, replaced: Mapping[int, int] | None = None) -> None:
+        """Another plan is in force. What tasks that are no more have lost stays lost.
+
+        `replaced`: task → the incarnation that has handed over to its successor, and takes nothing along.
+        """
         kept = {task.id for task in plan.tasks}
         for task in self._plan.tasks:
             if task.id not in kept:
@@ -64,6 +67,7 @@ class Board:
         self._plan = plan
         self._header = msgspec.structs.replace(self._header, epoch=plan.epoch)
         self._losses.use_plan(plan)
+        self._losses.planned = replaced or {}
 
     def lost(self) -> int:
         """Tuples that are known to be lost, by all tasks there ever were."""

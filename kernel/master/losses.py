@@ -6,6 +6,7 @@ Decides; does no I/O and has no clock of its own.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from heronpy.kernel.plans import PhysicalPlan
@@ -46,7 +47,6 @@ class Losses:
     """
 
     def __init__(self, plan: PhysicalPlan) -> None:
-        self.use_plan(plan)
         self._beats: dict[int, InstanceBeat] = {}
         self._heard: dict[int, float] = {}
         #: of the incarnations before the one that runs
@@ -55,6 +55,9 @@ class Losses:
         self._deaths: dict[int, Death] = {}
         #: deaths of emitters, until what they took along has been counted
         self._uncounted: deque[tuple[int, Death]] = deque(maxlen=REMEMBERED)
+        #: task → incarnation that ends as planned: it has handed over all that it had
+        self.planned: Mapping[int, int] = {}
+        self.use_plan(plan)
 
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Who sends to whom from now on."""
@@ -67,8 +70,14 @@ class Losses:
             }
             for task in plan.tasks
         }
+        # A later task may have the id of one that has retired, and has lost nothing yet.
+        for known in (self._beats, self._heard, self._before, self._deaths):
+            for task in known.keys() - self._below.keys():
+                del known[task]
 
     def on_beat(self, beat: InstanceBeat, now: float) -> None:
+        if beat.task not in self._below:
+            return  # it is still to come, or on its way out
         known = self._beats.get(beat.task)
         if known is not None and beat.incarnation < known.incarnation:
             return
@@ -85,6 +94,8 @@ class Losses:
     def _on_death(self, dead: InstanceBeat, now: float) -> None:
         least, most = self._before[dead.task]
         self._before[dead.task] = Lost(least + dead.missing, most + dead.missing + dead.maybe_lost)
+        if dead.incarnation == self.planned.get(dead.task):
+            return
         death = Death(self._heard[dead.task], now, dead.exposed)
         self._deaths[dead.task] = death
         self._uncounted.append((dead.task, death))

@@ -136,7 +136,7 @@ class TopologyMaster:
 
     def _on_plan(self) -> None:
         """Another plan is in force, or to come."""
-        self._board.use_plan(self._scene.plan)
+        self._board.use_plan(self._scene.plan, self._scene.replaced())
         self._containers.follow()
 
     def _refresh(self) -> None:

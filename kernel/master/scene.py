@@ -77,6 +77,13 @@ class Scene:
         coming = self.coming.containers() if self.coming is not None and self.updating else []
         return sorted({*self.plan.containers(), *coming})
 
+    def replaced(self) -> dict[int, int]:
+        """Task → its incarnation that has handed over to a successor, by the plan in force."""
+        update = self.update.value
+        if update is None or update.kind != "restart" or self.plan.epoch < update.epoch:
+            return {}
+        return {handover.task: handover.incarnation for handover in update.handovers}
+
     def take_over(self) -> None:
         """Begin as the only master: after this, whatever a predecessor still writes is refused, or harmless.
 

@@ -323,8 +323,12 @@ class Updating:
 
     def _closed(self, update: Update, here: Situation, lost: int) -> Update:
         beats = [here.roll.beat(task) for task in here.plan.tasks]
-        held = (beat.held_seconds for beat in beats if beat.current_epoch == update.epoch)
+        held = [beat.held_seconds for beat in beats if beat.current_epoch == update.epoch]
         assert update.ledger is not None
+        if update.kind == "restart":
+            # those who held something back may all be among those who were replaced
+            phases = update.ledger.phases
+            held.append(round(sum(phases.get(each, 0.0) for each in ("cut", "load", "release")), 4))
         ledger = msgspec.structs.replace(
             update.ledger, lost=lost - (self._lost_before or 0), pause_seconds=max(held, default=0.0)
         )

@@ -64,6 +64,10 @@ class Count(Bolt):
         if SLOW:
             time.sleep(SLOW)
 
+    def on_config(self, config):
+        with (FOLDER / "greetings").open("a") as file:
+            file.write(f"{config.get('live.words.greeting')}\n")
+
 
 class Total(Bolt):
     def process(self, tup):

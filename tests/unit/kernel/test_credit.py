@@ -141,6 +141,22 @@ def test_a_successor_gets_no_credit_until_what_its_predecessor_sent_is_worked_of
     assert receiving.grant(10, idle=False) == Grant(49, 0, 10)
 
 
+def test_what_a_receiver_had_that_was_replaced_as_planned_is_not_lost() -> None:
+    spending = Spending(1, 10**6)
+    spending.on_grant(5, Grant(1, 0, 10))
+    spending.spend(8, 100)
+    spending.on_grant(5, Grant(1, 3, 10))  # its last word may not have come
+    spending.planned = True
+    spending.on_grant(6, HELLO)
+    assert (spending.maybe_lost, spending.unproven) == (0, 5)
+    assert spending.idle
+    spending.planned = False
+    spending.on_grant(6, Grant(1, 8, 20))
+    spending.spend(2, 100)
+    spending.on_grant(7, HELLO)
+    assert (spending.maybe_lost, spending.unproven) == (2, 5)
+
+
 def test_grants_come_for_a_quarter_of_a_window_or_when_idle() -> None:
     receiving = Receiving()
     receiving.on_frame(1, 0, 100)

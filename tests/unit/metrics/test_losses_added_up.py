@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 from support.plans import edge, plan_of
 
 from heronpy.kernel.master.losses import SLACK, Losses
@@ -79,3 +80,29 @@ def test_a_reader_that_comes_back_late_still_died_with_all_the_emitters_lives_me
     assert losses.of(EMITTER) == (0, 1070)
     losses.on_beat(beat(READERS[0], 3), 61.0)
     assert losses.of(EMITTER) == (0, 1070)
+
+
+def test_who_has_handed_over_takes_nothing_along() -> None:
+    losses = Losses(PLAN)
+    for task in (EMITTER, READERS[0]):
+        losses.on_beat(beat(task, 1, exposed=1000), 1.0)
+    losses.planned = {EMITTER: 1, READERS[0]: 1}
+    for task in (EMITTER, READERS[0]):
+        losses.on_beat(beat(task, 2, exposed=70), 3.0)
+    assert losses.of(EMITTER) == losses.of(READERS[0]) == (0, 0)
+    # … and their successors die like anybody else
+    for task in (EMITTER, READERS[0]):
+        losses.on_beat(beat(task, 3), 5.0)
+    assert losses.of(EMITTER) == (0, 70)
+
+
+def test_a_task_with_the_id_of_one_that_has_retired_begins_with_nothing() -> None:
+    losses, reader = Losses(PLAN), READERS[-1]
+    losses.on_beat(beat(reader, 1, missing=5, exposed=100), 1.0)
+    without = msgspec.structs.replace(PLAN, tasks=tuple(task for task in PLAN.tasks if task.id != reader))
+    losses.use_plan(without)
+    losses.on_beat(beat(reader, 1, missing=5, exposed=100), 2.0)
+    assert losses.of(reader) == (0, 0)
+    losses.use_plan(PLAN)
+    losses.on_beat(beat(reader, 2), 3.0)
+    assert losses.of(reader) == (0, 0)
