@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import click
 
-from heronpy.cli import topologies
 from heronpy.cli.options import shortcut, takes_name, takes_settings
 from heronpy.cli.planned_restart import restart_as_planned
 from heronpy.cli.progress import Progress
-from heronpy.cli.topologies import open_state, require, require_alive
+from heronpy.cli.topologies import open_state, require, require_alive, settled_status
 from heronpy.kernel.checkpoints.demand import take_checkpoint
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.requests import request_restart
@@ -53,7 +51,7 @@ def command(config: Config, name: str, container: int | None, now: bool) -> None
 
 def _as_planned(config: Config, state: StateManager, name: str, containers: list[int]) -> bool:
     """True when it is done; False when it has to be done at once: somebody has nothing to hand over."""
-    status = topology_status(state, name, topologies.ANSWER_TIMEOUT)
+    status = settled_status(state, name)
     if status.state not in (RUNNING, PAUSED):
         click.echo(f"{name} is {status.state}, so it is restarted at once", err=True)
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,10 +13,17 @@ from heronpy.container import scheduler_host
 from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError, did_you_mean
+from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plugin import Registry, StateManager, opening
+from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.tree import Tree
 
 #: seconds that a Topology Master gets to answer a question
 ANSWER_TIMEOUT = 2.0
+
+#: … and that a new one gets to begin its work
+MOMENT = 5.0
+ASK_EVERY = 0.1
 
 
 @contextlib.contextmanager
@@ -47,6 +55,18 @@ def require_alive(config: Config, state: StateManager, name: str) -> str:
     if scheduler_host.revive(config, state, require(state, name)):
         click.echo(f"the scheduler and the master of {name} were gone and are started again", err=True)
     return name
+
+
+def settled_status(state: StateManager, name: str) -> TopologyStatus:
+    """What the master says; one that has just been started gets a moment to hear of everybody."""
+    deadline = time.monotonic() + MOMENT
+    with MasterClient(state, name) as client:
+        while True:
+            status = client.status(ANSWER_TIMEOUT)
+            absent = status.state == "UNREACHABLE" and not state.exists(Tree(name).master)
+            if not (absent or status.state == "STARTING") or time.monotonic() > deadline:
+                return status
+            time.sleep(ASK_EVERY)
 
 
 def log_folder(config: Config, name: str) -> Path:

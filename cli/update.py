@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 import click
 
-from heronpy.cli import topologies
 from heronpy.cli.options import duration, takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json
 from heronpy.cli.progress import Progress
 from heronpy.cli.proposal import Proposal, Situation, look, propose
 from heronpy.cli.requester import requester
 from heronpy.cli.runtime_config import parse_runtime_config
-from heronpy.cli.topologies import open_state, require, require_alive
+from heronpy.cli.topologies import open_state, require, require_alive, settled_status
 from heronpy.cli.update_checks import (
     doubts,
     parse_targets,
@@ -32,9 +31,9 @@ from heronpy.cli.update_view import diff_json, diff_lines, ledger_line, outcome_
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError
 from heronpy.kernel.live import change_live, with_runtime_config
-from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.update import Ledger, Update
 
 
@@ -47,6 +46,8 @@ class Choices(NamedTuple):
     wait: bool
     #: seconds for each phase
     timeout: float
+    #: seconds from one report of numbers to the next
+    interval: float
     json: bool
 
 
@@ -83,7 +84,8 @@ def command(
     Nothing is lost and nobody else is restarted. Before the change takes effect, any failure undoes it.
     """
     seconds = config.number("update.timeout") if timeout is None else timeout
-    choices = Choices(rebalance, dry_run, yes, not no_wait, seconds, output == "json")
+    interval = config.number("metrics.interval")
+    choices = Choices(rebalance, dry_run, yes, not no_wait, seconds, interval, output == "json")
     if runtime_config and (targets or rebalance):
         msg = "parallelism and --runtime-config are changed one after the other"
         raise UsageError(msg, hint="two commands")
@@ -110,8 +112,9 @@ def _configure(state: StateManager, name: str, assignments: Sequence[str], *, dr
 
 def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str], choices: Choices) -> bool:
     """False when it was rolled back."""
+    status = None
     if not choices.dry_run:
-        require_alive(config, state, name)
+        status = settled_status(state, require_alive(config, state, name))
     now = look(state, name)
     logical = now.plan.logical
     wanted = parse_targets(name, targets, logical)
@@ -131,12 +134,12 @@ def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str
         click.echo(f"{name}: packing {now.algorithm!r} sees nothing to move", err=True)
         return True
     uncertain = doubts(config, logical, changing)
-    if choices.dry_run:
+    if status is None:
         _show_diff(config, proposal, uncertain, choices)
         return True
     if uncertain and not choices.yes:
         raise UserError("; ".join(uncertain), hint="--dry-run to see what would change, --yes to do it")
-    return _run(config, state, now, proposal, wanted, choices)
+    return _run(config, state, now, status, proposal, wanted, choices)
 
 
 def _without_the_same(name: str, logical: LogicalPlan, wanted: Mapping[str, int]) -> dict[str, int]:
@@ -161,12 +164,12 @@ def _run(
     config: Config,
     state: StateManager,
     now: Situation,
+    status: TopologyStatus,
     proposal: Proposal,
     wanted: Mapping[str, int],
     choices: Choices,
 ) -> bool:
     name = now.topology
-    status = topology_status(state, name, topologies.ANSWER_TIMEOUT)
     if status.state in ("STARTING", "FAILED"):
         msg = f"topology {name!r} is {status.state}: {status.reason or 'not everybody runs'}"
         raise UserError(msg, hint=f"heronpy status {name}")
@@ -241,9 +244,11 @@ def _follow(
     finally:
         progress.clear()
     done = ended.phase == "done"
-    after = (
-        rates_after(state, name, list(before), answer=topologies.ANSWER_TIMEOUT) if done and before else {}
-    )
+    after: Mapping[str, float] = {}
+    if done and before:
+        progress.say("measuring how fast it is now")
+        after = rates_after(state, name, list(before), interval=choices.interval)
+        progress.clear()
     if choices.json:
         echo_json(outcome_json(ended, before, after))
     if not done:

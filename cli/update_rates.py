@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from heronpy.kernel.master.client import MasterClient
+from heronpy.cli.topologies import ANSWER_TIMEOUT
+from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 
-#: a topology that has just been rerouted gets so long to show its new speed
-SETTLE = 3.0
-ASK_EVERY = 0.2
+#: A rate lies between two reports, and the first that knows of the new plan may be an interval away.
+SLACK = 0.5
+#: nobody waits longer for a number
+LONGEST = 5.0
 
 
 def rates_of(status: TopologyStatus, components: Sequence[str]) -> dict[str, float]:
@@ -22,17 +24,11 @@ def rates_of(status: TopologyStatus, components: Sequence[str]) -> dict[str, flo
 
 
 def rates_after(
-    state: StateManager, name: str, components: Sequence[str], *, answer: float
+    state: StateManager, name: str, components: Sequence[str], *, interval: float
 ) -> dict[str, float]:
-    """The same when every instance has reported some work, or has had time to."""
-    deadline = time.monotonic() + SETTLE
-    with MasterClient(state, name) as client:
-        while True:
-            status = client.status(answer)
-            quiet = [one for one in status.instances if one.component in components and not _rate(one)]
-            if not quiet or status.state != "RUNNING" or time.monotonic() > deadline:
-                return rates_of(status, components)
-            time.sleep(ASK_EVERY)
+    """The same for a whole interval in which everybody has worked by the new plan."""
+    time.sleep(min(2 * interval + SLACK, LONGEST))
+    return rates_of(topology_status(state, name, ANSWER_TIMEOUT), components)
 
 
 def _rate(one: InstanceStatus) -> float:

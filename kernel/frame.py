@@ -38,6 +38,7 @@ _HEAD = struct.Struct("<HBBIIHIIQIQ")
 _CRC = struct.Struct("<I")
 _ALL = struct.Struct(_HEAD.format + "I")
 _ROUTE = struct.Struct("<HBBII")
+_KIND_AT: Final = 3
 
 PREFIX_BYTES: Final = _ALL.size
 
@@ -97,6 +98,11 @@ def route(prefix: bytes) -> tuple[int, int]:
     if magic != MAGIC or version != VERSION or kind not in KINDS:
         _check_kind(magic, version, kind)
     return destination, source
+
+
+def has_tuples(prefix: bytes) -> bool:
+    """Whether something is lost with a frame; what the others say is said again, or concerns nobody else."""
+    return prefix[_KIND_AT] in (DATA, ANCHORED)
 
 
 def _check_kind(magic: int, version: int, kind: int) -> None:

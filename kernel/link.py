@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from itertools import islice
 from typing import Final
 
 from heronpy.kernel.errors import ProtocolError
@@ -74,6 +75,10 @@ class LinkSender:
     def unsent(self) -> int:
         """Frames that wait to be sent, for the first time or again."""
         return self._first + len(self._frames) - self._cursor
+
+    def waiting(self) -> list[bytes]:
+        """The prefixes of those."""
+        return [prefix for prefix, _ in islice(self._frames, self._cursor - self._first, None)]
 
     @property
     def unconfirmed(self) -> int:

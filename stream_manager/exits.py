@@ -44,6 +44,9 @@ class Exit(Protocol):
     def __len__(self) -> int:
         """Frames that wait."""
 
+    def waiting(self) -> list[bytes]:
+        """Their prefixes."""
+
 
 class InstanceExit:
     """A local instance, whichever incarnation of it is connected.
@@ -85,6 +88,9 @@ class InstanceExit:
 
     def __len__(self) -> int:
         return len(self._frames)
+
+    def waiting(self) -> list[bytes]:
+        return [prefix for prefix, _ in self._frames]
 
     def _push(self, prefix: bytes, payload: bytes) -> bool:
         if self._identity is None:
@@ -162,6 +168,9 @@ class PeerExit:
 
     def __len__(self) -> int:
         return self._link.unsent
+
+    def waiting(self) -> list[bytes]:
+        return self._link.waiting()
 
 
 def _fits(frames_held: int, size: int) -> bool:

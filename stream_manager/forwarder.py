@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from heronpy.kernel.addresses import incarnation_of, peer_name
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import route
+from heronpy.kernel.frame import has_tuples, route
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Router, Timer
@@ -48,6 +48,8 @@ class Forwarder:
         self._inbound = Inbound()
         #: newest incarnation of each task of ours: older ones have been replaced
         self._newest: dict[int, int] = {}
+        #: tasks that have left the plan last: their neighbours may not know yet
+        self._gone: set[int] = set()
         self._complaints = Sparing(log)
         self._held: set[Exit] = set()
         #: by exits that are no more
@@ -71,7 +73,9 @@ class Forwarder:
         for container in self._by_container.keys() - containers:
             self._close(self._by_container.pop(container))
             self._inbound.forget(container)
-        for task in self._exits.keys() - tasks.keys():
+        leaving = self._exits.keys() - tasks.keys()
+        self._gone = (leaving or self._gone) - tasks.keys()
+        for task in leaving:
             del self._exits[task]
             self._newest.pop(task, None)
             if task in self._local:
@@ -83,7 +87,8 @@ class Forwarder:
                 self._exits[task] = self._exit_to(container)
 
     def _close(self, out: Exit) -> None:
-        self._dropped_before += out.dropped + len(out)
+        # What emitters and receivers say to one another ends with one of them; tuples must not.
+        self._dropped_before += out.dropped + sum(map(has_tuples, out.waiting()))
         self._held.discard(out)
 
     def admit(self, task: int, incarnation: int, identity: bytes) -> None:
@@ -174,6 +179,8 @@ class Forwarder:
             self._reject(peer_name(parts[0]), str(error))
             return
         out = self._exits.get(destination)
+        if out is None and destination in self._gone and not has_tuples(prefix):
+            return
         if out is None:
             self._reject(peer_name(identity), f"no task {destination} in the plan")
             return

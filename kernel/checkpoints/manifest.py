@@ -67,7 +67,9 @@ def write_manifest(store: CheckpointStore, manifest: Manifest, *, seconds: float
     folder = checkpoint_prefix(own_prefix(manifest.topology, manifest.execution), manifest.id)
     data = msgspec.json.encode(manifest)
     name = f"{folder}/{MANIFEST}"
-    ref = CheckpointRef(manifest.id, name, checksum(data), manifest.bytes(), manifest.at, seconds)
+    ref = CheckpointRef(
+        manifest.id, name, checksum(data), manifest.bytes(), manifest.at, seconds, manifest.epoch
+    )
     store.write(name, [data])
     write_ref(store, ref)
     return ref

@@ -32,3 +32,5 @@ class CheckpointRef(msgspec.Struct, frozen=True):
     #: wall-clock second when it was complete, and how long it took
     at: float = 0.0
     seconds: float = 0.0
+    #: of the plan by which it was taken
+    epoch: int = 0

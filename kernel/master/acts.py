@@ -15,6 +15,7 @@ from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.master.update_act import UpdateAct
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import CheckpointStatus, UpdateStatus
+from heronpy.kernel.update import Update
 
 log = logging.getLogger(__name__)
 
@@ -61,16 +62,27 @@ class Acts:
             self._update.cancel(because, now)
             self._restore.look(because, now)
         elif self._scene.updating is not None:
-            self._checkpoint.give_up("an update has begun")
-            if self._update.look(now):
-                self._checkpoint.collect_garbage()
+            self._go_on_with_update(self._scene.updating, now)
         else:
             self._checkpoint.look(now)
+
+    def _go_on_with_update(self, update: Update, now: float) -> None:
+        checkpoint = self._checkpoint
+        owed = update.phase == "proposed" and checkpoint.owed
+        if update.phase == "proposed" and (owed or checkpoint.deciding.round is not None):
+            checkpoint.look(now)
+            current = checkpoint.deciding.round
+            if current is not None:  # it ends by itself, or takes too long and is given up
+                self._update.waits_for = [f"checkpoint {current.id}"]
+                return
+        checkpoint.give_up("an update has begun")
+        if self._update.look(now, owed=owed):
+            checkpoint.collect_garbage()
 
     @property
     def trouble(self) -> str:
         """Why the topology stands still, if it does."""
-        return self._restore.trouble
+        return self._restore.trouble or self._update.trouble
 
     def checkpoint_status(self, now: float) -> CheckpointStatus:
         """`now` is of the same clock as for look()."""

@@ -25,6 +25,10 @@ from heronpy.kernel.update import FINISHED
 log = logging.getLogger(__name__)
 
 
+#: of the plan that a topology is submitted with
+FIRST_EPOCH = 1
+
+
 class CheckpointAct:
     """One checkpoint after the other."""
 
@@ -52,6 +56,17 @@ class CheckpointAct:
             self._write(deciding.round, now)
         elif reason := deciding.why_give_up(scene.roll, now):
             self.give_up(reason)
+
+    @property
+    def owed(self) -> bool:
+        """Whether everybody has to be saved by the plan in force before there can be another.
+
+        Effectively once, what tasks that retired have left to others, as open transactions, counts from the
+        next checkpoint on: until then it would be handed on by somebody who has not made it his own.
+        """
+        node, plan = self._scene.node, self._scene.plan
+        saved_by = node.complete[-1].epoch if node.complete else FIRST_EPOCH
+        return self._scene.has_runs and saved_by < plan.epoch
 
     def refresh(self) -> None:
         """Somebody may have asked for one, or wants them more or less often."""
@@ -89,7 +104,7 @@ class CheckpointAct:
 
     def _begin_if_due(self, now: float) -> None:
         deciding, scene = self.deciding, self._scene
-        if not deciding.due(now) or deciding.obstacles(scene.node, scene.plan, scene.roll):
+        if not deciding.due(now, owed=self.owed) or deciding.obstacles(scene.node, scene.plan, scene.roll):
             return
         # who asks from now on gets the next one: this one may have begun without knowing of it
         self._demands = pending_demands(scene.state, scene.plan.topology)

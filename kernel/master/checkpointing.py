@@ -12,6 +12,9 @@ from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.master.roll import Roll, named, parts_of
 from heronpy.kernel.plans import PhysicalPlan, Task
 
+#: seconds from one that is owed to the next attempt, if it is given up
+AGAIN = 1.0
+
 
 class Round(NamedTuple):
     """A checkpoint that is being taken: by these tasks, each in this incarnation."""
@@ -45,7 +48,10 @@ class Checkpointing:
         #: somebody has asked for one
         self.demanded = False
 
-    def due(self, now: float) -> bool:
+    def due(self, now: float, *, owed: bool = False) -> bool:
+        """Whether one is to begin; `owed`: whether something waits for it."""
+        if owed and now - self._last >= AGAIN:
+            return True
         return self.demanded or bool(self.interval and now - self._last >= self.interval)
 
     def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> list[str]:

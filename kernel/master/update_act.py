@@ -53,24 +53,32 @@ class UpdateAct:
         #: requests to start a container again, by name
         self._asked: set[str] = set()
         self.waits_for: list[str] = []
+        #: what has to be told of one that takes too long and cannot be undone any more
+        self.trouble = ""
 
-    def look(self, now: float) -> bool:
-        """Go on as far as possible; True when an update has ended."""
+    def look(self, now: float, *, owed: bool = False) -> bool:
+        """Go on as far as possible; True when an update has ended. `owed`: a checkpoint has to come first."""
         self._now = now
+        self.trouble = ""
         for _ in range(MOVES_PER_TURN):
             update = self._scene.updating
             if update is None:
                 self.waits_for = []
                 return True
-            move = self._deciding.decide(self._situation(), self._scene.lost(), now)
-            if isinstance(move, Wait):
-                self.waits_for = move.for_whom
-                return False
-            if isinstance(move, Restart):
-                self._restart(move.containers)
+            here = self._situation()._replace(owed=owed)
+            move = self._deciding.decide(here, self._scene.lost(), now)
+            if isinstance(move, Wait | Restart):
+                self._wait(move)
+                self.trouble = self._deciding.overdue(here, self.waits_for, now)
                 return False
             self._do(move)
         return False
+
+    def _wait(self, move: Wait | Restart) -> None:
+        if isinstance(move, Wait):
+            self.waits_for = move.for_whom
+        else:
+            self._restart(move.containers)
 
     def cancel(self, reason: str, now: float) -> None:
         """Roll back what is not in force yet; what is goes on."""

@@ -18,6 +18,7 @@ from heronpy.kernel.update import Handover, Ledger, Phase, Update
 
 #: for how long those who have not let go yet are waited for; they let go whenever they hear of it
 PATIENCE = 5.0
+NOT_SAVED = "no checkpoint has become complete since the last update"
 
 
 class Wait(NamedTuple):
@@ -70,6 +71,8 @@ class Situation(NamedTuple):
     run: int = 0
     #: what the scheduler's process says that it cannot do
     trouble: str = ""
+    #: whether everybody has to be saved before it may begin
+    owed: bool = False
 
     @property
     def committed(self) -> bool:
@@ -208,6 +211,16 @@ class Updating:
             return ""
         return f"{here.update.phase} took longer than {limit:g} s, waiting for {named(move.for_whom)}"
 
+    def overdue(self, here: Situation, waits_for: list[str], now: float) -> str:
+        """What to say of an update that can only go forward, and has not for long; empty if there is none."""
+        waited = now - self._since
+        if not here.committed or waited <= self._limit(here):
+            return ""
+        return (
+            f"plan {here.update.epoch} is in force, and its update has waited for {waited:.0f} s"
+            f" for {named(waits_for)}; no checkpoint is taken until it is over"
+        )
+
     def _limit(self, here: Situation) -> float:
         return here.update.timeout or self._timeout
 
@@ -216,12 +229,12 @@ class Updating:
         if here.committed:
             return self._to("rolled_back", here.update, now, reason="the plan has moved on meanwhile")
         idle = here.roll.idle(here.plan) or here.roll.behind(here.plan, here.run)
-        if not idle:
+        if not idle and not here.owed:
             return Prepare()
         if now - self._since > self._limit(here):
-            reason = f"not everybody is at work: {named(idle)}"
+            reason = f"not everybody is at work: {named(idle)}" if idle else NOT_SAVED
             return self._to("rolled_back", here.update, now, reason=reason)
-        return Wait(idle)
+        return Wait(idle or ["a checkpoint since the last update"])
 
     def _prepare(self, here: Situation, now: float) -> Move:
         epoch = here.update.epoch

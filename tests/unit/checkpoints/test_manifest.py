@@ -15,7 +15,7 @@ from heronpy.kernel.plugin import CheckpointStore
 
 def test_a_checkpoint_is_found_again_by_its_reference(store: CheckpointStore) -> None:
     ref = saved(store, 7)
-    assert ref == CheckpointRef(7, f"{PREFIX}/7/manifest", ref.checksum, 6, 1000.0, 0.25)
+    assert ref == CheckpointRef(7, f"{PREFIX}/7/manifest", ref.checksum, 6, 1000.0, 0.25, ref.epoch)
     manifest = read_manifest(store, ref)
     assert (manifest.topology, manifest.id, manifest.key_groups) == (NAME, 7, 256)
     assert manifest.parallelism() == {"words": 1, "count": 2}

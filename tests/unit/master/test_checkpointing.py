@@ -39,6 +39,11 @@ def taken(conductor: Conductor) -> int:
     return complete[-1].id if complete else 0
 
 
+def phase(conductor: Conductor) -> str:
+    update = conductor.scene.update.value
+    return update.phase if update is not None else ""
+
+
 def test_one_begins_at_every_interval_and_names_what_everybody_has_stored(
     state: StateManager, config: Config
 ) -> None:
@@ -148,19 +153,57 @@ def test_what_was_stored_in_another_run_or_for_another_checkpoint_does_not_count
     assert conductor.acts.checkpoint_status(conductor.now).waits_for == ("count[0] (running)",)
 
 
-def test_an_update_does_not_wait_for_a_checkpoint(state: StateManager, config: Config) -> None:
+def test_an_update_waits_until_a_checkpoint_is_over_but_not_for_ever(
+    state: StateManager, config: Config
+) -> None:
     conductor = running(state, config)
     conductor.crew.twist = silent_about(3)
     conductor.until(lambda: conductor.scene.node.started == 1)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.turn()
-    assert (conductor.scene.node.aborted, conductor.scene.node.aborted_because) == (1, "an update has begun")
-    for _ in range(30):
-        conductor.turn()
+    waiting = conductor.acts.update_status()
+    assert waiting is not None
+    assert (waiting.phase, waiting.waits_for) == ("proposed", ("checkpoint 1",))
+    conductor.until(lambda: conductor.scene.node.aborted == 1, turns=1000)
+    assert conductor.scene.node.aborted_because.startswith("not complete after")
+    conductor.until(lambda: phase(conductor) == "done")
+    assert conductor.scene.packing() == packing(2, 3, 4, epoch=2)
+    assert conductor.scene.node.started == 1
+
+
+def test_an_update_lets_a_checkpoint_become_complete(state: StateManager, config: Config) -> None:
+    conductor = running(state, config)
+    conductor.crew.twist = silent_about(3)
+    conductor.until(lambda: conductor.scene.node.started == 1)
+    state.set(TREE.update, proposal(2, 3, 4).to_json())
+    conductor.turn()
+    conductor.crew.twist = lambda beat: None
+    conductor.until(lambda: taken(conductor) == 1)
+    conductor.until(lambda: phase(conductor) == "done")
+    assert conductor.scene.node.aborted == 0
+
+
+def test_effectively_once_a_checkpoint_lies_between_two_updates(state: StateManager, config: Config) -> None:
+    submitted(state, "effectively_once")
+    conductor = Conductor(state, config, Crew(state, config))
+    conductor.until(lambda: conductor.scene.node.run == 1)
+    state.set(TREE.update, proposal(2, 3, 4).to_json())
+    conductor.until(lambda: phase(conductor) == "done")
+    assert conductor.scene.plan.epoch == 2
+    before = taken(conductor)
+    conductor.crew.twist = silent_about(3)
     update = conductor.scene.update.value
     assert update is not None
-    assert update.phase == "done"
-    assert conductor.scene.packing() == packing(2, 3, 4, epoch=2)
+    state.set(
+        TREE.update, msgspec.structs.replace(proposal(2, 3), number=update.number + 1, epoch=3).to_json()
+    )
+    for _ in range(15):
+        conductor.turn()
+    assert phase(conductor) == "proposed"
+    conductor.crew.twist = lambda beat: None
+    conductor.until(lambda: phase(conductor) == "done")
+    assert taken(conductor) > before
+    assert [ref.epoch for ref in conductor.scene.node.complete][-1] == 2
 
 
 def test_who_asks_for_one_is_answered_when_it_is_complete(state: StateManager, config: Config) -> None:

@@ -11,7 +11,7 @@ import pytest
 from support.plans import edge, plan_of
 
 from heronpy.kernel.addresses import container_identity, task_identity
-from heronpy.kernel.frame import DATA, Prefix, seal
+from heronpy.kernel.frame import CREDIT, DATA, Prefix, seal
 from heronpy.kernel.link import FRAME, RECEIVED
 from heronpy.kernel.plans import Task
 from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
@@ -64,8 +64,10 @@ def container(tmp_path: Path) -> Iterator[Container]:
     made.close()
 
 
-def sealed(destination: int, payload: bytes = b"payload", source: int = 1) -> tuple[bytes, bytes]:
-    return seal(Prefix(DATA, destination, source, 0, 1, 1, 1, 0, 0), payload)
+def sealed(
+    destination: int, payload: bytes = b"payload", source: int = 1, kind: int = DATA
+) -> tuple[bytes, bytes]:
+    return seal(Prefix(kind, destination, source, 0, 1, 1, 1, 0, 0), payload)
 
 
 def test_a_frame_for_a_neighbour_arrives_byte_for_byte(container: Container) -> None:
@@ -244,6 +246,21 @@ def test_what_waits_for_those_who_left_the_plan_is_dropped_and_counted(container
     assert (forwarder.backlog, forwarder.dropped) == (0, 4)
     sender.send(sealed(5))
     container.until(lambda: forwarder.rejected == 1)
+
+
+def test_talk_of_credit_with_those_who_left_the_plan_ends_without_a_word(container: Container) -> None:
+    small, large = plan_of(edge("shuffle"), par=2), plan_of(edge("shuffle"), par=6, containers=4)
+    forwarder = container.forwarder
+    sender = container.connect(1, 1)
+    forwarder.use_plan(small, large)
+    for task in (5, 4):
+        sender.send(sealed(task, kind=CREDIT))
+    container.until(lambda: forwarder.backlog == 2)
+    forwarder.use_plan(small)
+    sender.send(sealed(5, kind=CREDIT))
+    sender.send(sealed(99, kind=CREDIT))
+    container.until(lambda: forwarder.rejected)
+    assert (forwarder.dropped, forwarder.rejected) == (0, 1)
 
 
 def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: Path) -> None:
