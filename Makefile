@@ -7,6 +7,9 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the groups of pyproject.toml; pip learnt to read them itself only in version 25.1
 DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
 
+# Clusters wait more than they compute: two tests at a time.
+SPREAD = -n 2 --dist loadgroup --maxschedchunk 1
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup demo test fast cluster chaos soak lint format types bench proto wheel clean
@@ -26,7 +29,7 @@ fast: $(VENV)/.dev ## Run the tests that start no cluster
 	$(BIN)/python -m pytest -q -m "not cluster and not slow and not soak"
 
 cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow ones
-	$(BIN)/python -m pytest -q -m "(cluster or slow) and not soak"
+	$(BIN)/python -m pytest -q $(SPREAD) -m "(cluster or slow) and not soak"
 
 chaos: $(VENV)/.dev ## Kill every kind of process CHAOS_KILLS (20) times under load; 5,000 simulated schedules
 	SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation

@@ -72,8 +72,8 @@ def refuse_impossible(logical: LogicalPlan, wanted: Mapping[str, int]) -> None:
         component = logical.component(name)
         groups = groups_of(logical, component)
         if groups and count > groups:
-            what = "splits" if component.kind == "spout" else "key groups, fixed at submit"
-            msg = f"{name}={count}: there are only {groups} {what} to share"
+            what = "splits" if component.kind == "spout" else "key groups"
+            msg = f"{name}={count}: there are only {groups} {what} to share, fixed at submit"
             raise UserError(msg, hint=f"{name}={groups} at most")
         if component.kind == "spout" and not component.splits and logical.reliability == "effectively_once":
             msg = f"spout {name!r} declares no splits, so its position cannot be handed over effectively once"

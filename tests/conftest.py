@@ -24,6 +24,13 @@ settings.load_profile("heronpy")
 GRACE = 5.0
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What shares servers runs in one process, when the tests are spread over several."""
+    for item in items:
+        for shared in {"zookeeper", "ensemble"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group(shared))
+
+
 @pytest.fixture(scope="session")
 def temporary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A TMPDIR of this run alone, so that nobody else's folders are mistaken for ours; short, for sockets."""

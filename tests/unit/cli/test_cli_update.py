@@ -186,7 +186,7 @@ def test_a_dry_run_shows_the_moves_and_writes_nothing(heronpy: Heronpy, state: S
         (
             ["spent=17", "--yes"],
             1,
-            "there are only 16 key groups, fixed at submit to share (try: spent=16 at",
+            "there are only 16 key groups to share, fixed at submit (try: spent=16 at",
         ),
         (
             ["spent=9"],
