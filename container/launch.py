@@ -49,3 +49,5 @@ class Child(msgspec.Struct, frozen=True):
     lifeline: int
     #: 0 unless role is "instance"
     task: int = 0
+    #: whether nobody can have had its place before
+    first: bool = False

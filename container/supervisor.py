@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 #: an executor's incarnation is shifted by this much; the starts of its children are counted below it
 START_BITS = 20
 
+#: the incarnation of the first executor that a container has
+FIRST = 1
+
 #: a child that has said nothing for this long, or half of what is deadly, is worth a word in status
 QUIET_SECONDS = 3.0
 
@@ -227,7 +230,10 @@ class Supervisor:
         ward.started, ward.since = clock.now, clock.wall
         ward.lifeline, theirs = lifeline()
         descriptor, wanted = theirs.detach(), ward.wanted
-        child = Child(wanted.role, wanted.name, self._container, ward.incarnation, descriptor, wanted.task)
+        first = self._incarnation == FIRST and ward.restarts == Restarts()
+        child = Child(
+            wanted.role, wanted.name, self._container, ward.incarnation, descriptor, wanted.task, first
+        )
         self._start(wanted, Start(child, self._log_path(wanted.name)), descriptor)
 
     def _dismiss(self, ward: Ward, until: float) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import enum
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from heronpy.instances.acking.completion import AWAITED
 from heronpy.instances.attention import Abandoned
 from heronpy.instances.state import Saved, load_handovers
 from heronpy.instances.transactions import TRANSACTIONS
@@ -232,14 +233,18 @@ class Switching:
         return [group for group, (owner, _) in moved.items() if owner == self._id]
 
     def _last_words(self, stays: bool) -> dict[str, bytes]:
-        """What a task that ends leaves besides its state: transactions that are not committed yet."""
-        transactions = self._task.transactions
-        if stays or transactions is None:
-            return {}
-        handles = transactions.hand_over()
-        if self._parts.acks is not None:
-            self._parts.acks.flush()
-        return {TRANSACTIONS: handles} if handles else {}
+        """What a task that ends leaves besides its state: transactions that are not committed, ids to ack."""
+        transactions, awaiting = self._task.transactions, self._parts.awaiting
+        words: dict[str, bytes] = {}
+        if stays:
+            return words
+        if transactions is not None:
+            words[TRANSACTIONS] = transactions.hand_over()
+            if self._parts.acks is not None:
+                self._parts.acks.flush()
+        if awaiting is not None:
+            words[AWAITED] = awaiting.hand_over()
+        return {name: said for name, said in words.items() if said}
 
     def _settled(self) -> bool:
         """Whether all that was emitted is done with.
@@ -277,7 +282,8 @@ class Switching:
     def _orphans(self, proposed: PhysicalPlan) -> list[int]:
         """Tasks that end, and leave what is no group's to us, the lowest of the component."""
         stay = [task.id for task in proposed.tasks_of(self._component)]
-        if self._task.transactions is None or self._id != stay[0]:
+        inherits = self._task.transactions is not None or self._parts.awaiting is not None
+        if not inherits or self._id != stay[0]:
             return []
         return [task.id for task in self._in_force.tasks_of(self._component) if task.id not in stay]
 
@@ -340,8 +346,7 @@ class Switching:
         state.use_plan(plan)
         if self._aside is not None:
             state.restore(self._aside)
-            if self._task.transactions is not None:
-                self._task.transactions.adopt(self._aside.extras)
+            self._adopt(self._aside.extras)
             self._aside = None
         state.drop([group for group, (owner, _) in moved.items() if owner == self._id])
         self._stage, self._loads = Stage.NONE, False
@@ -352,6 +357,15 @@ class Switching:
         changed = getattr(self._task.component, "on_plan_change", None)
         if changed is not None and before is not plan:
             changed(self._parts.context)
+
+    def _adopt(self, left: Iterable[Mapping[str, bytes]]) -> None:
+        """Make the last words of those who retired our own."""
+        if self._task.transactions is not None:
+            self._task.transactions.adopt(left)
+        if self._parts.awaiting is not None:
+            for words in left:
+                if AWAITED in words:
+                    self._parts.awaiting.adopt(words[AWAITED], self._parts.clock())
 
     def _let_go(self) -> None:
         """Go on by the plan in force, as if nothing had been."""

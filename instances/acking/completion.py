@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import pickle
 from collections import deque
-from typing import Any
+from typing import Any, Final
 
 from heronpy.instances.acking.roots import Over
+
+log = logging.getLogger(__name__)
+
+#: where among what a task leaves its ids lie
+AWAITED: Final = "awaited"
 
 
 class Awaiting:
@@ -31,6 +38,20 @@ class Awaiting:
         self._cut.append((checkpoint, self._ids, self._born))
         self._in_cuts += len(self._ids)
         self._ids, self._born = [], []
+
+    def hand_over(self) -> bytes:
+        """The task retires: the ids that somebody else is to ack, or nothing if they cannot leave us."""
+        ids = [tup_id for _, cut, _ in self._cut for tup_id in cut] + self._ids
+        try:
+            return pickle.dumps(ids, pickle.HIGHEST_PROTOCOL) if ids else b""
+        except Exception as error:  # of the user's own code
+            log.warning("%d ids will not be acked, for they cannot be pickled: %r", len(ids), error)
+            return b""
+
+    def adopt(self, handed_over: bytes, now: float) -> None:
+        """What a task that retired has emitted is done with at the next checkpoint, as is ours."""
+        for tup_id in pickle.loads(handed_over):
+            self.note(tup_id, now)
 
     def complete(self, checkpoint: int, now: float) -> Over:
         """What is done with, now that this checkpoint is complete. It has all that earlier ones had."""

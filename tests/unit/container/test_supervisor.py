@@ -220,3 +220,14 @@ def test_a_lifeline_carries_signs_of_life_and_never_waits() -> None:
     with theirs:
         ours.close()
         beat(theirs.fileno())
+
+
+def test_only_the_first_life_of_a_child_is_told_that_nobody_was_before_it(home: Home) -> None:
+    os.kill(home.view("a").pid, 9)
+    home.reap("a")
+    home.pass_time(2.0, "b")
+    assert [(start.child.name, start.child.first) for start in home.started] == [
+        ("a", True),
+        ("b", True),
+        ("a", False),
+    ]

@@ -9,6 +9,7 @@ from support.shelf import Shelf
 
 from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.instances.acking.completion import Awaiting
+from heronpy.instances.acking.roots import Over
 from heronpy.instances.alignment import Cut
 from heronpy.instances.attention import Abandoned, Attention, News
 from heronpy.instances.checkpointing import Keeping
@@ -215,3 +216,25 @@ def test_who_is_not_in_the_run_does_not_commit_what_its_checkpoints_say() -> Non
     assert isinstance(task.component, Sink)
     assert task.component.asked == ["abort", "begin", ("prepare", 1), "begin"]
     task.abandon()
+
+
+def test_ids_of_a_spout_that_retires_are_acked_by_the_one_that_has_them_now() -> None:
+    retiring, staying = Awaiting(), Awaiting()
+    retiring.note("a", 1.0)
+    retiring.cut(3)
+    retiring.note(("b", 2), 2.0)
+    staying.note("mine", 2.0)
+    staying.adopt(retiring.hand_over(), 7.0)
+    assert retiring.pending == 2  # nothing may come of it
+    staying.cut(4)
+    assert staying.complete(4, 9.0) == Over(["mine", "a", ("b", 2)], [2.0, 7.0, 7.0], 9.0)
+    assert staying.hand_over() == b""
+
+
+def test_ids_that_cannot_leave_their_process_keep_nobody_from_retiring(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    retiring = Awaiting()
+    retiring.note(lambda: None, 1.0)
+    assert retiring.hand_over() == b""
+    assert "1 ids will not be acked" in caplog.text
