@@ -37,6 +37,17 @@ class Engine:
             check=False,
         )
 
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        """Begin a verb, and do something else meanwhile."""
+        return subprocess.Popen(
+            [*self._front, str(Path(sys.executable).parent / "heronpy"), *args],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+
     def ok(self, *args: str, timeout: float = 60.0, **environment: str) -> str:
         """Run a verb that must succeed; its standard output."""
         done = self.run(*args, timeout=timeout, **environment)

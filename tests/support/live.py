@@ -89,25 +89,43 @@ class LiveWords:
     def rest(self, timeout: float = 120.0) -> None:
         """Pause the source and wait until nothing moves."""
         self.engine.ok("deactivate", TOPOLOGY)
+        self._wait_for_quiet(2.0, timeout)
+
+    def finish(self, quiet: float, timeout: float = 240.0) -> None:
+        """No new words any more; wait until those that failed have come again, and nothing moves."""
+        (self.folder / "stop").touch()
+        self._wait_for_quiet(quiet, timeout)
+
+    def _wait_for_quiet(self, seconds: float, timeout: float) -> None:
         deadline = time.monotonic() + timeout
-        before, quiet = -1, 0
-        while quiet < 3:
+        before, since = -1, time.monotonic()
+        while time.monotonic() - since < seconds:
             assert time.monotonic() < deadline, f"words still flow\n{self.engine.log_tails()}"
             now = sum(one["executed"] for one in self.engine.status(TOPOLOGY)["instances"])
-            quiet = quiet + 1 if now == before else 0
-            before = now
-            time.sleep(0.7)
+            if now != before:
+                before, since = now, time.monotonic()
+            time.sleep(0.6)
 
     def account(self) -> Account:
-        """Take a checkpoint and read all of it."""
+        """Take a checkpoint and hold all of it against the positions of the source."""
+        counted, oracle, total = self._saved()
+        wrong = sum(counted[key] != oracle[key] for key in counted | oracle)
+        return Account(wrong, oracle.total(), total)
+
+    def missing(self) -> int:
+        """Words that were emitted and never counted, however often others were."""
+        counted, oracle, _ = self._saved()
+        return (oracle - counted).total()
+
+    def _saved(self) -> tuple[collections.Counter[int], collections.Counter[int], int]:
+        """Take a checkpoint: what is counted, what should be at least, and what the last bolt has seen."""
         self.engine.ok("checkpoints", TOPOLOGY, "--take", timeout=90)
         saved = saved_state(self.engine, TOPOLOGY)
         counted = collections.Counter(saved["count"])
         oracle: collections.Counter[int] = collections.Counter()
         for split, position in saved["words"].items():
             oracle.update((place * 7919 + int(split) * 104729) % self.keys for place in range(position))
-        wrong = sum(counted[key] != oracle[key] for key in counted | oracle)
-        return Account(wrong, oracle.total(), saved.get("total", {}).get("tuples", 0))
+        return counted, oracle, saved.get("total", {}).get("tuples", 0)
 
     def end(self) -> None:
         """Kill it; nothing may be left."""

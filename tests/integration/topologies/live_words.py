@@ -9,6 +9,8 @@ from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
 RELIABILITY, KEYS, SLOW, FOLDER = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), Path(sys.argv[4])
 TRACKED = RELIABILITY == "ATLEAST_ONCE"
 SPLITS = 8
+#: failed words that come again in one burst
+AGAIN = 500
 #: has the seconds to rest after each burst
 BRAKE = FOLDER / "brake"
 #: words between two looks at the brake
@@ -23,9 +25,9 @@ class Words(Spout):
         self.again = []
 
     def next_tuple(self):
-        if self.again:
-            split, position = self.again.pop()
+        for split, position in self.again[:AGAIN]:
             self.emit([(position * 7919 + int(split) * 104729) % KEYS], tup_id=(split, position))
+        del self.again[:AGAIN]
         if (FOLDER / "stop").exists():
             return
         state = self.state
