@@ -22,8 +22,8 @@ from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree import Tree
 from heronpy.kernel.update import FINISHED, Update
 
-#: label of an instance → incarnation, and tuples that it has executed
-Marks = dict[str, tuple[int, int]]
+#: label of an instance → tuples that it has executed
+Marks = dict[str, int]
 
 
 class Watching:
@@ -68,15 +68,17 @@ class Watching:
         return plan
 
     def marks(self) -> Marks:
-        return {one.label: (one.incarnation, one.executed) for one in self.status().instances}
+        return {one.label: one.executed for one in self.status().instances}
 
     def flows(self, since: Marks) -> bool:
-        """Whether everybody works, and all that count have counted more since then."""
+        """Whether everybody works, and all that count have counted since then.
+
+        A process that is new begins at nothing, so fewer are as good as more.
+        """
         status = self.status()
         counters = [one for one in status.instances if one.component in ("count", "total")]
         return status.state == "RUNNING" and all(
-            one.executed > 0 and since.get(one.label, (0, 0)) < (one.incarnation, one.executed)
-            for one in counters
+            one.executed not in (0, since.get(one.label)) for one in counters
         )
 
     def recover(self, what: str, timeout: float = 90.0) -> None:
