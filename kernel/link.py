@@ -1,7 +1,8 @@
 """A link between two Stream Managers that loses nothing while both live: numbers and a resend window.
 
-A window belongs to two incarnations. The same two, connected again, go on where they were: what was lost on
-the way is sent again, what comes twice is dropped. Decides; does no I/O and has no clock.
+A window belongs to two processes. The same two, connected again, go on where they were, even if one had left
+the plan meanwhile: what was lost on the way is sent again, what comes twice is dropped. Decides; does no I/O
+and has no clock.
 """
 
 from __future__ import annotations
@@ -104,6 +105,11 @@ class LinkSender:
             self._cursor = self._first
             return True
         return news
+
+    def drop_unsent(self) -> None:
+        """What never left is not to leave any more."""
+        while self._first + len(self._frames) > self._high:
+            self.bytes_held -= len(self._frames.pop()[1])
 
     def succeed(self) -> int:
         """Another incarnation of the peer: it gets what never left. How many may be lost with the old one."""

@@ -101,24 +101,31 @@ class InstanceExit:
 class PeerExit:
     """Another container's Stream Manager, over a link that heals."""
 
-    __slots__ = ("_ask_after", "_ask_at", "_incarnation", "_link", "_peer", "dropped")
+    __slots__ = ("_ask_after", "_ask_at", "_link", "_peer", "_process", "dropped")
 
     def __init__(self) -> None:
         self._peer: ToPeer | None = None
-        self._incarnation = 0
+        #: incarnation and public key of who is there
+        self._process = (0, "")
         self._link = LinkSender()
         self._ask_after = SYNC_MIN
         self._ask_at = 0.0
         self.dropped = 0
 
-    def connect(self, peer: ToPeer, incarnation: int) -> int:
+    def connect(self, peer: ToPeer, incarnation: int, key: str = "") -> int:
         """Send to this one from now on. How many frames were on their way to one that it has replaced."""
         self._peer = peer
         self._ask_after = SYNC_MIN
-        if incarnation == self._incarnation:
+        if (incarnation, key) == self._process:
             return 0
-        self._incarnation = incarnation
+        self._process = incarnation, key
         return self._link.succeed()
+
+    def park(self) -> None:
+        """The container has left the plan, and may come back: what never left is not to leave any more."""
+        self._peer = None
+        self._link.drop_unsent()
+        self.dropped = 0
 
     def send(self, prefix: bytes, payload: bytes) -> bool:
         if not _fits(len(self._link), self._link.bytes_held + len(payload)):

@@ -45,6 +45,8 @@ class Forwarder:
         self._exits: dict[int, Exit] = {}
         self._local: dict[int, InstanceExit] = {}
         self._by_container: dict[int, PeerExit] = {}
+        #: of containers that have left the plan: should the same process come back, its numbers go on
+        self._parked: dict[int, PeerExit] = {}
         self._inbound = Inbound()
         #: newest incarnation of each task of ours: older ones have been replaced
         self._newest: dict[int, int] = {}
@@ -71,8 +73,10 @@ class Forwarder:
         tasks = {task.id: task.container for plan in plans for task in plan.tasks}
         containers = set(tasks.values())
         for container in self._by_container.keys() - containers:
-            self._close(self._by_container.pop(container))
-            self._inbound.forget(container)
+            out = self._by_container.pop(container)
+            self._close(out)
+            out.park()
+            self._parked[container] = out
         leaving = self._exits.keys() - tasks.keys()
         self._gone = (leaving or self._gone) - tasks.keys()
         for task in leaving:
@@ -85,6 +89,11 @@ class Forwarder:
                 self._exits[task] = self._local.setdefault(task, InstanceExit(self._instances))
             else:
                 self._exits[task] = self._exit_to(container)
+
+    def forget(self, container: int) -> None:
+        """A container that had left the plan is gone."""
+        self._parked.pop(container, None)
+        self._inbound.forget(container)
 
     def _close(self, out: Exit) -> None:
         # What emitters and receivers say to one another ends with one of them; tuples must not.
@@ -99,11 +108,11 @@ class Forwarder:
             out.admit(identity)
             self._try(out)
 
-    def connect(self, container: int, incarnation: int, peer: ToPeer) -> None:
+    def connect(self, container: int, incarnation: int, peer: ToPeer, key: str = "") -> None:
         """Another container's Stream Manager has registered; what its predecessors send does not count."""
-        self._inbound.fence(container, incarnation)
+        self._inbound.fence(container, incarnation, key)
         out = self._exit_to(container)
-        unconfirmed = out.connect(peer, incarnation)
+        unconfirmed = out.connect(peer, incarnation, key)
         if unconfirmed:
             log.warning("container %d was replaced with %d frames on their way to it", container, unconfirmed)
         self._try(out)
@@ -192,7 +201,9 @@ class Forwarder:
             self._look = self._reactor.call_later(LOOK, self._look_at_links)
 
     def _exit_to(self, container: int) -> PeerExit:
-        return self._by_container.setdefault(container, PeerExit())
+        if container not in self._by_container:
+            self._by_container[container] = self._parked.pop(container, PeerExit())
+        return self._by_container[container]
 
     def _try(self, out: Exit) -> None:
         if not out.retry():

@@ -13,19 +13,24 @@ class Inbound:
     def __init__(self) -> None:
         self._links: dict[bytes, LinkReceiver] = {}
         self._newest: dict[int, tuple[int, bytes]] = {}
+        #: public key of each: a container that left and came back counts its incarnations anew
+        self._keys: dict[int, str] = {}
         self._heard: set[bytes] = set()
         #: by links that are no more
         self._repeated_before = 0
 
-    def fence(self, container: int, incarnation: int) -> None:
+    def fence(self, container: int, incarnation: int, key: str = "") -> None:
         """This incarnation has registered: whoever came before it has been replaced."""
         known, identity = self._newest.get(container, (0, b""))
-        if incarnation > known:
+        another = self._keys.setdefault(container, key) != key
+        self._keys[container] = key
+        if incarnation > known or another:
             self._end(identity)
             self._newest[container] = incarnation, b""
 
     def forget(self, container: int) -> None:
-        """The container has left the plan."""
+        """Its process is gone."""
+        self._keys.pop(container, None)
         _, identity = self._newest.pop(container, (0, b""))
         self._end(identity)
 

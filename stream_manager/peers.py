@@ -37,6 +37,8 @@ class Peers:
         self._identity = container_identity(container, incarnation)
         self._known: dict[int, Registration] = {}
         self._dealers: dict[int, Dealer] = {}
+        #: those that have left the plan and may come back, as they were then
+        self._parted: dict[int, Registration] = {}
 
     def refresh(self, containers: list[int]) -> None:
         """Read all registrations again: renew the allow-list, connect to whoever is new."""
@@ -51,7 +53,18 @@ class Peers:
                 self._connect(container, registration)
         for container in self._dealers.keys() - set(containers):
             self._disconnect(container)
+        for container in self._known.keys() - set(containers):
+            self._parted[container] = self._known[container]
         self._known = registered
+        self._forget_the_ended(containers)
+
+    def _forget_the_ended(self, containers: list[int]) -> None:
+        for container, registration in list(self._parted.items()):
+            if container in containers:
+                del self._parted[container]
+            elif read(self._state, self._tree.stream_manager(container), Registration) != registration:
+                del self._parted[container]
+                self._forwarder.forget(container)
 
     def _connect(self, container: int, registration: Registration) -> None:
         log.info("container %d is at %s", container, registration.endpoint)
@@ -59,7 +72,8 @@ class Peers:
         dealer = self._transport.dealer_tcp(registration.endpoint, self._identity, registration.public_key)
         self._dealers[container] = dealer
         self._reactor.register(dealer, functools.partial(self._forwarder.on_replies, container))
-        self._forwarder.connect(container, registration.incarnation, dealer)
+        key = registration.public_key
+        self._forwarder.connect(container, registration.incarnation, dealer, key)
 
     def _disconnect(self, container: int) -> None:
         dealer = self._dealers.pop(container, None)

@@ -197,3 +197,23 @@ def test_the_same_incarnation_on_a_new_connection_is_the_same_link() -> None:
     out.on_replies()
     assert out.retry()
     assert second.frames == [b"2", b"0", b"1", b"2"]
+
+
+@pytest.mark.parametrize(("key", "goes_on"), [("the same", True), ("another", False)])
+def test_a_container_that_left_and_came_back_is_told_apart_by_its_key(key: str, goes_on: bool) -> None:
+    """Another process begins anew, though containers that come back count their incarnations from one."""
+    out, before, after = PeerExit(), Peer(room=3), Peer()
+    out.connect(before, 1, "the same")
+    for number in range(5):
+        out.send(*frame(number))
+    before.replies.append(reply(RECEIVED, 2))
+    out.on_replies()
+    out.park()
+    assert (len(out), out.unconfirmed, out.bytes_held) == (0, 1, 100)
+    assert out.connect(after, 1, key) == (0 if goes_on else 1)
+    out.send(*frame(5))
+    assert after.frames == [b"5"]
+    after.replies.append(reply(MISSING, 2 if goes_on else 0))
+    out.on_replies()
+    assert out.retry()
+    assert after.frames == ([b"5", b"2", b"5"] if goes_on else [b"5", b"5"])

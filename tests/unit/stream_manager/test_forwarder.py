@@ -279,6 +279,7 @@ def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: 
         sender.send(sealed(here))
         container.until(lambda: forwarder.backlog)
         forwarder.use_plan(staying)
+        forwarder.forget(far)
         dealer.close()
         sizes.add(sum(len(kept) for kept in vars(forwarder).values() if isinstance(kept, dict | set)))
     assert len(sizes) == 1

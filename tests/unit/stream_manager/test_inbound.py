@@ -50,3 +50,15 @@ def test_a_container_that_left_the_plan_may_come_back_and_what_was_counted_stays
     inbound.forget(9)
     assert inbound.repeated == 1
     assert inbound.accept(OLD, head(FRAME, 0))
+
+
+def test_a_container_that_comes_back_as_the_same_process_goes_on_where_it_was() -> None:
+    inbound = Inbound()
+    inbound.fence(2, 8, "key")
+    assert inbound.accept(NEW, head(FRAME, 0))
+    inbound.fence(2, 8, "key")
+    assert inbound.accept(NEW, head(FRAME, 1))
+    inbound.fence(2, 8, "another key")
+    assert inbound.accept(NEW, head(FRAME, 0))
+    inbound.fence(2, 7, "a third key")
+    assert inbound.accept(OLD, head(FRAME, 0))
