@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.reachable import ReachableNetwork
 from support.zookeeper import ZooKeeper, running
 
 from heronpy.kernel.processes import process
@@ -69,6 +70,19 @@ def ensemble(ensemble_of_the_run: ZooKeeper) -> Iterator[ZooKeeper]:
     """Three ZooKeeper servers for all tests; those that a test kills run again when it is over."""
     yield ensemble_of_the_run
     ensemble_of_the_run.start()
+
+
+@pytest.fixture(scope="session")
+def network() -> Iterator[ReachableNetwork]:
+    """Two machines beside this one, where clusters have their workers."""
+    with ReachableNetwork(2) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def reachable_zookeeper(network: ReachableNetwork) -> Iterator[ZooKeeper]:
+    """One ZooKeeper server that other machines reach."""
+    yield from _started(ZooKeeper(1, network.here))
 
 
 def _started(servers: ZooKeeper) -> Iterator[ZooKeeper]:

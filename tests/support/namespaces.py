@@ -22,7 +22,7 @@ class Network:
     subnet = "10.77.0.0/24"
 
     def __init__(self, machines: int) -> None:
-        _require_tools()
+        require_tools()
         name = f"heronpy-{os.getpid()}-{next(_numbers)}"
         self.hub = f"{name}-hub"
         self.machines = [f"{name}-{number}" for number in range(1, machines + 1)]
@@ -58,7 +58,7 @@ class Network:
 
     def reset(self, machine: str) -> int:
         """Break every TCP connection between the machine and another; how many there were."""
-        done = _run(*self.inside(machine), "ss", "--kill", "--no-header", "-tn", "state", "established")
+        done = run(*self.inside(machine), "ss", "--kill", "--no-header", "-tn", "state", "established")
         return len(done.splitlines())
 
     def close(self) -> None:
@@ -77,17 +77,17 @@ class Network:
 
     def _make(self) -> None:
         for namespace in self._addresses:
-            _run("ip", "netns", "add", namespace)
-            _run("ip", "-n", namespace, "link", "set", "dev", "lo", "up")
+            run("ip", "netns", "add", namespace)
+            run("ip", "-n", namespace, "link", "set", "dev", "lo", "up")
         self._hub("address", "add", f"{self._addresses[self.hub]}/32", "dev", "lo")
-        _run(*self.inside(self.hub), "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+        run(*self.inside(self.hub), "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
         for machine in self.machines:
             cable = ("type", "veth", "peer", "name", "eth0", "netns", machine)
             self._hub("link", "add", "name", self._port(machine), *cable)
-            _run("ip", "-n", machine, "address", "add", f"{self._addresses[machine]}/32", "dev", "eth0")
-            _run("ip", "-n", machine, "link", "set", "dev", "eth0", "up")
-            _run("ip", "-n", machine, "route", "add", self._addresses[self.hub], "dev", "eth0")
-            _run("ip", "-n", machine, "route", "add", self.subnet, "via", self._addresses[self.hub])
+            run("ip", "-n", machine, "address", "add", f"{self._addresses[machine]}/32", "dev", "eth0")
+            run("ip", "-n", machine, "link", "set", "dev", "eth0", "up")
+            run("ip", "-n", machine, "route", "add", self._addresses[self.hub], "dev", "eth0")
+            run("ip", "-n", machine, "route", "add", self.subnet, "via", self._addresses[self.hub])
             self._plug_in(machine)
 
     def _plug_in(self, machine: str) -> None:
@@ -101,10 +101,11 @@ class Network:
         return f"port{self.machines.index(machine) + 1}"
 
     def _hub(self, *arguments: str) -> None:
-        _run("ip", "-n", self.hub, *arguments)
+        run("ip", "-n", self.hub, *arguments)
 
 
-def _require_tools() -> None:
+def require_tools() -> None:
+    """Say what is missing before anything is made."""
     if os.geteuid() != 0:
         msg = "network namespaces need root: run these tests as root, in a container or a virtual machine"
         raise RuntimeError(msg)
@@ -114,7 +115,8 @@ def _require_tools() -> None:
             raise RuntimeError(msg)
 
 
-def _run(*command: str) -> str:
+def run(*command: str) -> str:
+    """A command that must succeed; what it printed."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         msg = f"{' '.join(command)}: {done.stderr.strip()}"

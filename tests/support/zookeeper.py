@@ -1,4 +1,4 @@
-"""Real ZooKeeper servers on loopback, run from the jars that come with PySpark; no fsync, to be quick."""
+"""Real ZooKeeper servers, run from the jars that come with PySpark; no fsync, to be quick."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ running: set[str] = set()
 class Server:
     """One server, by the process that it is."""
 
-    def __init__(self, folder: Path, port: int, main: str, ensemble: str = "") -> None:
+    def __init__(self, folder: Path, address: str, port: int, main: str, ensemble: str = "") -> None:
+        self.address = address
         self.port = port
         self._folder = folder
         self._main = main
@@ -39,7 +40,7 @@ class Server:
         self._configuration = folder / "zoo.cfg"
         self._configuration.write_text(
             f"tickTime=200\ninitLimit=150\nsyncLimit=50\nmaxSessionTimeout=60000\ndataDir={folder}/data\n"
-            f"clientPort={port}\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"
+            f"clientPort={port}\nclientPortAddress={address}\nmaxClientCnxns=0\n"
             f"admin.enableServer=false\n4lw.commands.whitelist=*\n{ensemble}"
         )
 
@@ -76,7 +77,7 @@ class Server:
 
     def say(self, word: str) -> str:
         """One of ZooKeeper's four-letter words, and the answer to it."""
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1.0) as link:
+        with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), 1.0) as link:
             link.settimeout(1.0)
             link.sendall(word.encode())
             return b"".join(iter(lambda: link.recv(65536), b"")).decode(errors="replace")
@@ -84,13 +85,13 @@ class Server:
 
 
 class ZooKeeper:
-    """One server or an ensemble of several."""
+    """One server or an ensemble of several, at an address of this machine."""
 
-    def __init__(self, servers: int) -> None:
+    def __init__(self, servers: int, address: str = "127.0.0.1") -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="hpzk"))
-        ports = _free_ports(3 * servers)
+        ports = free_ports(3 * servers, address)
         lines = "".join(
-            f"server.{each + 1}=127.0.0.1:{ports[3 * each + 1]}:{ports[3 * each + 2]}\n"
+            f"server.{each + 1}={address}:{ports[3 * each + 1]}:{ports[3 * each + 2]}\n"
             for each in range(servers)
         )
         alone = servers == 1
@@ -101,11 +102,11 @@ class ZooKeeper:
             (folder / "data" / "myid").write_text(str(each + 1))
             main = "ZooKeeperServerMain" if alone else "quorum.QuorumPeerMain"
             ensemble = "" if alone else f"standaloneEnabled=false\n{lines}"
-            self.servers.append(Server(folder, ports[3 * each], main, ensemble))
+            self.servers.append(Server(folder, address, ports[3 * each], main, ensemble))
 
     @property
     def hosts(self) -> str:
-        return ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+        return ",".join(f"{server.address}:{server.port}" for server in self.servers)
 
     def start(self) -> None:
         """Start those that do not run, and wait until all serve."""
@@ -174,9 +175,10 @@ def _class_path() -> str:
     return os.pathsep.join(str(jar) for pattern in _JARS for jar in sorted(jars.glob(f"{pattern}.jar")))
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
+    """As many ports as nobody has at the moment."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
-            each.bind(("127.0.0.1", 0))
+            each.bind((address, 0))
         return [each.getsockname()[1] for each in sockets]
