@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ResourceManager,
         Scheduler,
         StateManager,
+        Uploader,
         Watch,
         hookimpl,
     )
@@ -66,6 +67,7 @@ __all__ = [
     "TransactionalSink",
     "TumblingWindowBolt",
     "Tuple",
+    "Uploader",
     "UserError",
     "Watch",
     "__version__",
@@ -103,6 +105,7 @@ _HOMES = {
     "TransactionalSink": "heronpy.transactions",
     "TumblingWindowBolt": "heronpy.window",
     "Tuple": "heronpy.tuple",
+    "Uploader": "heronpy.kernel.plugin",
     "UserError": "heronpy.kernel.errors",
     "Watch": "heronpy.kernel.plugin",
     "hookimpl": "heronpy.kernel.plugin",

@@ -77,6 +77,10 @@ class ObjectMissing(StoreError):
     """The checkpoint store has no object of that name."""
 
 
+class UploadError(UserError):
+    """What containers need could not be kept for them, or not be fetched."""
+
+
 class CheckpointDamaged(UserError):
     """What was saved is not what is there: an object is missing, or its checksum differs."""
 

@@ -7,6 +7,7 @@ from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.resource_manager import ResourceManager
 from heronpy.kernel.plugin.scheduler import ContainerExit, Launch, Launcher, Scheduler
 from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
+from heronpy.kernel.plugin.uploader import Uploader
 
 __all__ = [
     "CheckpointStore",
@@ -19,6 +20,7 @@ __all__ = [
     "ResourceManager",
     "Scheduler",
     "StateManager",
+    "Uploader",
     "Watch",
     "hookimpl",
 ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from heronpy.kernel.plugin.resource_manager import ResourceManager
     from heronpy.kernel.plugin.scheduler import Scheduler
     from heronpy.kernel.plugin.state_manager import StateManager
+    from heronpy.kernel.plugin.uploader import Uploader
 
 PROJECT = "heronpy"
 
@@ -45,6 +46,11 @@ def heron_metric_sinks() -> Mapping[str, type[MetricSink]]:  # type: ignore[empt
 @hookspec
 def heron_checkpoint_stores() -> Mapping[str, type[CheckpointStore]]:  # type: ignore[empty-body]
     """Stores for the setting `checkpoint.store`. Called once when the registry is loaded."""
+
+
+@hookspec
+def heron_uploaders() -> Mapping[str, type[Uploader]]:  # type: ignore[empty-body]
+    """Uploaders for the setting `upload.uploader`. Called once when the registry is loaded."""
 
 
 @hookspec

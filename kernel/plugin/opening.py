@@ -1,4 +1,4 @@
-"""Opens the state manager and the checkpoint store that the settings name."""
+"""Opens the state manager, the checkpoint store and the uploader that the settings name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.plugin.uploader import Uploader
 
 
 @functools.cache
@@ -28,3 +29,10 @@ def open_checkpoint_store(config: Config, registry: Registry | None = None) -> C
     store = (registry or installed()).checkpoint_store(config.text("checkpoint.store"))()
     store.initialize(config)
     return store
+
+
+def open_uploader(config: Config, registry: Registry | None = None) -> Uploader:
+    """An initialized uploader; close it when done."""
+    uploader = (registry or installed()).uploader(config.text("upload.uploader"))()
+    uploader.initialize(config)
+    return uploader

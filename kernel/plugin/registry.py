@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from heronpy.kernel.plugin.resource_manager import ResourceManager
     from heronpy.kernel.plugin.scheduler import Scheduler
     from heronpy.kernel.plugin.state_manager import StateManager
+    from heronpy.kernel.plugin.uploader import Uploader
 
 #: hook name → what a person calls the kind
 KINDS = {
@@ -26,6 +27,7 @@ KINDS = {
     "heron_state_managers": "state",
     "heron_metric_sinks": "metric sink",
     "heron_checkpoint_stores": "checkpoint store",
+    "heron_uploaders": "uploader",
     "heron_cli_commands": "command",
 }
 
@@ -80,6 +82,9 @@ class Registry:
 
     def checkpoint_store(self, name: str) -> type[CheckpointStore]:
         return cast("type[CheckpointStore]", self._find("checkpoint store", name))
+
+    def uploader(self, name: str) -> type[Uploader]:
+        return cast("type[Uploader]", self._find("uploader", name))
 
     def listing(self) -> list[Provided]:
         """Everything provided, by kind and name."""

@@ -11,7 +11,8 @@ import pytest
 
 from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import PluginError, StoreError
-from heronpy.plugins.checkpoints.fsspec import STALE, UNFINISHED, FsspecStore
+from heronpy.plugins.checkpoints.fsspec import FsspecStore
+from heronpy.plugins.url_folder import STALE, UNFINISHED
 
 
 def opened(path: str) -> FsspecStore:

@@ -16,7 +16,8 @@ import pytest
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import ObjectMissing, StoreError
 from heronpy.kernel.plugin import CheckpointStore
-from heronpy.plugins.checkpoints.localfs import STALE, UNFINISHED, LocalFsStore
+from heronpy.plugins.checkpoints.localfs import LocalFsStore
+from heronpy.plugins.disk import STALE, UNFINISHED
 
 DYING_WRITER = """
 import os, sys

@@ -46,6 +46,7 @@ def test_built_ins_come_through_entry_points_with_their_origin() -> None:
         ("packing", "round_robin"),
         ("scheduler", "local"),
         ("checkpoint store", "localfs"),
+        ("uploader", "fsspec"),
     } <= listing.keys()
 
 
@@ -54,6 +55,7 @@ def test_a_class_is_found_by_its_name() -> None:
         one={"heron_resource_managers": {"mine": Mine}},
         two={"heron_schedulers": {"mine": Mine}, "heron_state_managers": {"mine": Mine}},
         three={"heron_metric_sinks": {"mine": Mine}, "heron_checkpoint_stores": {"mine": Mine}},
+        four={"heron_uploaders": {"mine": Mine}},
     )
     finders: tuple[Callable[[str], object], ...] = (
         found.resource_manager,
@@ -61,11 +63,12 @@ def test_a_class_is_found_by_its_name() -> None:
         found.state_manager,
         found.metric_sink,
         found.checkpoint_store,
+        found.uploader,
     )
-    assert [find("mine") for find in finders] == [Mine] * 5
+    assert [find("mine") for find in finders] == [Mine] * 6
     assert [(each.kind, each.origin) for each in found.listing()] == [
         (kind, "registered in process")
-        for kind in ("checkpoint store", "metric sink", "packing", "scheduler", "state")
+        for kind in ("checkpoint store", "metric sink", "packing", "scheduler", "state", "uploader")
     ]
 
 

@@ -1,0 +1,117 @@
+"""Files that are there completely or not at all, for plugins that keep things in folders."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from heronpy.kernel.errors import UserError
+
+#: nothing that is kept can have this name, since it begins with a dot
+UNFINISHED = ".unfinished"
+
+#: seconds after which a file that nobody holds is taken for what a dead writer left
+STALE = 60.0
+
+#: a folder can be cleared away as empty just before a file is moved there
+ATTEMPTS = 100
+
+_ADVICE = {
+    errno.ENOSPC: ("the disk is full", "free some space there"),
+    errno.EDQUOT: ("your disk quota is used up", "free some space there"),
+    errno.EACCES: ("permission denied", "make the folder writable for you"),
+    errno.EPERM: ("permission denied", "make the folder writable for you"),
+    errno.EROFS: ("the disk is read-only", "mount it writable"),
+    errno.ENOTDIR: ("a file is where a folder should be", "move it away"),
+    errno.EISDIR: ("a folder is where an object should be", "move it away"),
+}
+
+
+@contextlib.contextmanager
+def disk_errors(what: str, error: type[UserError], otherwise: str) -> Iterator[None]:
+    """Turn an OSError into one line: that `what` cannot be used, why, and what to do, or `otherwise`."""
+    try:
+        yield
+    except OSError as raised:
+        why, hint = _ADVICE.get(raised.errno or 0, (raised.strerror or str(raised), "check that disk"))
+        msg = f"cannot use {what}: {why}"
+        raise error(msg, hint=f"{hint}, or {otherwise}") from raised
+
+
+@contextlib.contextmanager
+def replacing(path: Path, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
+    """A file to write into, in the folder `aside`. It takes its place at the path when the block ends well.
+
+    The writer holds a lock on it, so that `clear_unfinished` can tell what a dead one left.
+    """
+    make_folder(aside)
+    unfinished = aside / secrets.token_hex(12)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with open(descriptor, "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            _move(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what dead writers left there."""
+    with contextlib.suppress(FileNotFoundError):
+        for path in list(folder.iterdir()):
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > STALE and _abandoned(path):
+                    path.unlink()
+
+
+def make_folder(folder: Path) -> None:
+    """Make it and those above it, private, and remembered by the disk."""
+    if folder.is_dir():
+        return
+    if not folder.parent.is_dir():
+        make_folder(folder.parent)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    _sync_folder(folder.parent)
+
+
+def _abandoned(path: Path) -> bool:
+    """Whether no writer holds it; the lock goes with the process."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _move(source: Path, target: Path) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            make_folder(target.parent)
+            source.replace(target)
+        except FileNotFoundError:
+            if attempt == ATTEMPTS or not source.exists():
+                raise
+        else:
+            break
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
