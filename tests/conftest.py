@@ -9,11 +9,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support.reachable import ReachableNetwork
-from support.zookeeper import ZooKeeper, running
+from support.servers import running
+from support.spark_cluster import SparkCluster
+from support.zookeeper import ZooKeeper
 
 from heronpy.kernel.processes import process
 
@@ -28,7 +31,9 @@ GRACE = 5.0
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What shares servers runs in one process, when the tests are spread over several."""
     for item in items:
-        for shared in {"zookeeper", "ensemble"}.intersection(getattr(item, "fixturenames", ())):
+        for shared in {"zookeeper", "ensemble", "spark_cluster"}.intersection(
+            getattr(item, "fixturenames", ())
+        ):
             item.add_marker(pytest.mark.xdist_group(shared))
 
 
@@ -85,7 +90,28 @@ def reachable_zookeeper(network: ReachableNetwork) -> Iterator[ZooKeeper]:
     yield from _started(ZooKeeper(1, network.here))
 
 
-def _started(servers: ZooKeeper) -> Iterator[ZooKeeper]:
+@pytest.fixture(scope="session")
+def spark_cluster_of_the_run(network: ReachableNetwork) -> Iterator[SparkCluster]:
+    yield from _started(SparkCluster(network))
+
+
+@pytest.fixture
+def spark_cluster(spark_cluster_of_the_run: SparkCluster) -> Iterator[SparkCluster]:
+    """A Spark Master and two Workers for all tests; those that a test kills run again when it is over."""
+    yield spark_cluster_of_the_run
+    spark_cluster_of_the_run.start()
+
+
+class _Servers(Protocol):
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+_ServersT = TypeVar("_ServersT", bound=_Servers)
+
+
+def _started(servers: _ServersT) -> Iterator[_ServersT]:
     try:
         servers.start()
         yield servers

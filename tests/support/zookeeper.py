@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import os
 import shutil
-import signal
 import socket
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +14,13 @@ from pathlib import Path
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from support.engine import wait_until
+from support.servers import ServerProcess, free_ports, pyspark_folder
 
 _OPTIONS = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no")
 _JARS = ("zookeeper-3*", "zookeeper-jute-*", "slf4j-api-2*", "metrics-core-*", "snappy-java-*")
 _MAIN = "org.apache.zookeeper.server"
 
 _roots = itertools.count(1)
-
-#: process ids of the servers that run: they outlive the test that started them
-running: set[str] = set()
 
 
 class Server:
@@ -36,7 +31,7 @@ class Server:
         self.port = port
         self._folder = folder
         self._main = main
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ServerProcess | None = None
         self._configuration = folder / "zoo.cfg"
         self._configuration.write_text(
             f"tickTime=200\ninitLimit=150\nsyncLimit=50\nmaxSessionTimeout=60000\ndataDir={folder}/data\n"
@@ -55,20 +50,11 @@ class Server:
 
     def start(self) -> None:
         command = ["java", *_OPTIONS, "-cp", _class_path(), f"{_MAIN}.{self._main}", str(self._configuration)]
-        # it belongs to no test, and so to no test's home
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("HERONPY_")}
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
-            )
-        running.add(str(self._process.pid))
+        self._process = ServerProcess(command, self._folder / "log")
 
     def kill(self) -> None:
         if self._process is not None:
-            # one that was stopped would not be reaped otherwise
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-            running.discard(str(self._process.pid))
+            self._process.kill()
             self._process = None
 
     def mode(self) -> str:
@@ -168,17 +154,5 @@ class ZooKeeper:
 
 
 def _class_path() -> str:
-    found = importlib.util.find_spec("pyspark")
-    assert found is not None
-    assert found.origin is not None
-    jars = Path(found.origin).parent / "jars"
+    jars = pyspark_folder() / "jars"
     return os.pathsep.join(str(jar) for pattern in _JARS for jar in sorted(jars.glob(f"{pattern}.jar")))
-
-
-def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
-    """As many ports as nobody has at the moment."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((address, 0))
-        return [each.getsockname()[1] for each in sockets]
