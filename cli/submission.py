@@ -14,6 +14,7 @@ import msgspec
 from heronpy.cli.base import Base
 from heronpy.cli.log_files import tail
 from heronpy.cli.requester import requester
+from heronpy.cli.shipping import keeper_of, refuse_unreachable, shipped
 from heronpy.cli.status_view import waiting_for
 from heronpy.cli.version import engine_version
 from heronpy.container import scheduler_host
@@ -24,12 +25,12 @@ from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
-from heronpy.kernel.errors import HeronError, NodeExists, TimedOut, UserError
+from heronpy.kernel.errors import HeronError, NodeExists, NodeMissing, TimedOut, UserError
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
-from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.plugin.opening import open_checkpoint_store
+from heronpy.kernel.plugin import Registry, Scheduler, StateManager
+from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
@@ -80,6 +81,10 @@ def prepare(
 def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyLaunch:
     """Write the topology's tree and files and start its scheduler. Clears up after itself when that fails."""
     name = prepared.logical.name
+    registry = installed()
+    scheduler = registry.scheduler(config.text("scheduler.name"))
+    refuse_unreachable(config, registry, prepared.logical)
+    scheduler.preflight(config, prepared.packing)
     execution = _execution(config)
     if launch_file(config, name).exists() and not state.exists(Tree(name).root):
         msg = f"processes of an earlier topology {name!r} may be left: the state tree has forgotten it"
@@ -91,7 +96,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
         msg = f"topology {name!r} exists already"
         raise UserError(msg, hint=f"heronpy kill {name}, or another name") from None
     try:
-        return _start(config, state, prepared, execution)
+        return _start(config, state, prepared, execution, scheduler)
     except BaseException as error:
         killed = isinstance(error, Exception) and _was_killed(state, name)
         _clear_after(error, config, state, name)
@@ -119,6 +124,7 @@ def wait_until_running(
                 time.sleep(LAST_WORDS)
                 _refuse_failures(master.status(ANSWER_TIMEOUT))
             _refuse_broken_engine(state, name, logs)
+            _refuse_given_up(state, name)
             if _was_killed(state, name):
                 raise _killed_meanwhile(name)
             missing = waiting_for(status)
@@ -170,6 +176,15 @@ def _refuse_broken_engine(state: StateManager, name: str, logs: Path) -> None:
                 raise StartFailed(name, who, cause)
 
 
+def _refuse_given_up(state: StateManager, name: str) -> None:
+    """A container that cannot run where it was started."""
+    tree = Tree(name)
+    for container in state.children(tree.containers):
+        with contextlib.suppress(NodeMissing):
+            how = state.get(tree.given_up(int(container))).value.decode()
+            raise StartFailed(name, f"container {container}", how)
+
+
 def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
     """A misspelt name should be heard of here, not in the log of a background process."""
     registry.scheduler(config.text("scheduler.name"))
@@ -211,15 +226,22 @@ def _execution(config: Config) -> Execution:
     )
 
 
-def _start(config: Config, state: StateManager, prepared: Prepared, execution: Execution) -> TopologyLaunch:
+def _start(
+    config: Config,
+    state: StateManager,
+    prepared: Prepared,
+    execution: Execution,
+    scheduler: type[Scheduler],
+) -> TopologyLaunch:
     name = prepared.logical.name
     tree = Tree(name)
     _clear_old_logs(config, name)
-    path = create_launch(config, name)
+    path = create_launch(config, name, remote=scheduler.remote(config), keeper=keeper_of(scheduler, config))
     launch = TopologyLaunch.read(path)
     known = msgspec.structs.replace(execution, id=launch.execution)
     state.set(tree.execution, msgspec.json.encode(known))
-    state.set(tree.definition, prepared.logical.to_json())
+    logical = shipped(launch, state, prepared.logical) if launch.remote else prepared.logical
+    state.set(tree.definition, logical.to_json())
     state.set(tree.packing_plan, prepared.packing.to_json())
     state.set(tree.checkpoints, _first_node(config, prepared, launch.execution).to_json())
     state.set(tree.live, msgspec.json.encode(Live(RUNNING)))

@@ -27,7 +27,8 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeMissing, PeerLost, StateError, VersionConflict
 from heronpy.kernel.lifeline import has_beaten
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
-from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.pulse import Pulse
 from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Tree
@@ -56,8 +57,11 @@ class Executor:
         state: StateManager,
         nursery: Nursery,
         child: Sequence[str] = CHILD,
+        lifeline: int | None = None,
     ) -> None:
         self._launch_file = launch_file
+        #: ends with whoever started us, where that must take the container along
+        self._lifeline = lifeline
         self._launch = TopologyLaunch.read(launch_file)
         self._tree = Tree(self._launch.topology)
         self._container = container
@@ -78,7 +82,8 @@ class Executor:
             self._start_child,
             lambda name: str(self._launch.logs / f"{name}.log"),
         )
-        self._keeper = SchedulerKeeper(launch_file, self._launch, state) if container == 0 else None
+        keeps = container == 0 and self._launch.keeper == "master"
+        self._keeper = SchedulerKeeper(launch_file, self._launch, state) if keeps else None
         self._patience = self._config.number("kill.timeout")
         #: exits of children whose start is not confirmed yet
         self._early: dict[int, int] = {}
@@ -152,7 +157,12 @@ class Executor:
             selector.register(self._wakeup, selectors.EVENT_READ)
             if self._nursery.fileno() >= 0:
                 selector.register(self._nursery, selectors.EVENT_READ)
-            selector.select(timeout)
+            if self._lifeline is not None and not self._stopping:
+                selector.register(self._lifeline, selectors.EVENT_READ)
+            ready = [key.fd for key, _ in selector.select(timeout)]
+        if self._lifeline in ready and not os.read(self._lifeline, 4096):
+            log.warning("whoever started this container is gone: ending")
+            self._stopping = True
         self._wakeup.drain()
 
     def _read_plan(self, clock: Clock) -> None:
@@ -289,16 +299,27 @@ def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[st
     nursery.open()
     launch = TopologyLaunch.read(launch_file)
     configure_logging(launch)
-    config = Config.from_plain(launch.config)
-    state = Registry.load().state_manager(config.text("state.manager"))()
-    state.initialize(config)
+    state = open_state(Config.from_plain(launch.config))
     try:
-        if not is_current(state, launch):
-            log.error("topology %s is not in the state tree", launch.topology)
-            return FENCED
-        return Executor(launch_file, container, state, nursery, child).run()
+        return run_container(launch_file, container, state, nursery, child)
     finally:
         state.close()
+
+
+def run_container(
+    launch_file: str,
+    container: int,
+    state: StateManager,
+    nursery: Nursery,
+    child: Sequence[str] = CHILD,
+    lifeline: int | None = None,
+) -> int:
+    """Be the container, unless its topology is gone; the exit status."""
+    launch = TopologyLaunch.read(launch_file)
+    if not is_current(state, launch):
+        log.error("topology %s is not in the state tree", launch.topology)
+        return FENCED
+    return Executor(launch_file, container, state, nursery, child, lifeline).run()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from heronpy.container.launch import TopologyLaunch
+from heronpy.container.launch import Keeper, TopologyLaunch
 from heronpy.kernel.config import Config
 
 
@@ -22,7 +22,7 @@ def launch_file(config: Config, topology: str) -> Path:
     return work_folder(config, topology) / "launch.json"
 
 
-def create_launch(config: Config, topology: str) -> Path:
+def create_launch(config: Config, topology: str, *, remote: bool = False, keeper: Keeper = "master") -> Path:
     """Make the folders of a new topology and its launch file, whose path is returned.
 
     The file is written before the sockets folder is made, so that whoever cleans up can find it.
@@ -32,10 +32,12 @@ def create_launch(config: Config, topology: str) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     execution = secrets.token_hex(6)
     sockets = Path(_socket_root()) / f"heronpy-{os.getuid()}-{execution}"
-    launch = TopologyLaunch(topology, execution, config.to_plain(), str(work), str(sockets))
+    plain = config.to_plain()
+    launch = TopologyLaunch(topology, execution, plain, str(work), str(sockets), remote, keeper=keeper)
     path = launch_file(config, topology)
     _write_whole(path, msgspec.json.format(msgspec.json.encode(launch), indent=2))
-    sockets.mkdir(mode=0o700)
+    if not remote:
+        sockets.mkdir(mode=0o700)
     return path
 
 

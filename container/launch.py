@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 Role = Literal["instance", "stream_manager", "metrics_manager", "topology_master"]
+Keeper = Literal["master", "beside", "framework"]
 
 
 class TopologyLaunch(msgspec.Struct, frozen=True):
@@ -23,6 +24,12 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
     work: str
     #: short folder for ipc sockets (a socket path holds 107 bytes)
     sockets: str
+    #: whether containers are on machines where paths of the one that submitted mean nothing
+    remote: bool = False
+    #: folder with what was shipped here; empty on the machine that submitted
+    package: str = ""
+    #: who starts the scheduler's process again, see Scheduler.keeper
+    keeper: Keeper = "master"
 
     @property
     def logs(self) -> Path:

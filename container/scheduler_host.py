@@ -9,6 +9,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,10 +20,13 @@ from heronpy.container.execution import is_current, read_execution
 from heronpy.container.folders import launch_file
 from heronpy.container.host_process import MODULE, HostNode
 from heronpy.container.launch import TopologyLaunch
+from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.scheduling import SchedulerHost
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
+from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
+from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -39,7 +43,11 @@ def start(file: Path, *, timeout: float = 120.0) -> None:
     It keeps neither our terminal nor our pipes; what it says goes to the topology's logs/scheduler.log.
     """
     path = Path(file).resolve()
-    logs = TopologyLaunch.read(path).logs
+    launch = TopologyLaunch.read(path)
+    if launch.keeper == "framework":
+        _start_elsewhere(path, launch, timeout)
+        return
+    logs = launch.logs
     logs.mkdir(mode=0o700, parents=True, exist_ok=True)
     log_file = logs / "scheduler.log"
     reader, writer = os.pipe()
@@ -68,6 +76,27 @@ def revive(config: Config, state: StateManager, name: str) -> bool:
     return True
 
 
+def _start_elsewhere(file: Path, launch: TopologyLaunch, timeout: float) -> None:
+    """Have the scheduler plugin start the process on another machine, and wait until it serves."""
+    config, tree = Config.from_plain(launch.config), Tree(launch.topology)
+    registry = Registry.load()
+    state = open_state(config, registry)
+    try:
+        execution = read_execution(state, launch.topology)
+        assert execution is not None
+        plan = PackingPlan.from_json(state.get(tree.packing_plan).value)
+        launcher = TopologyLauncher(str(file), launch, plan, read_shipped(state, launch.topology))
+        registry.scheduler(execution.scheduler)().start_host(config, launcher)
+        deadline = time.monotonic() + timeout
+        while not state.exists(tree.scheduler):
+            if time.monotonic() > deadline:
+                msg = f"the scheduler's process was started elsewhere and is not heard of after {timeout:g} s"
+                raise UserError(msg, hint=f"the logs of the cluster, and heronpy kill {launch.topology}")
+            time.sleep(0.1)
+    finally:
+        state.close()
+
+
 def _run_detached(file: Path, log_file: Path, ready: int) -> None:
     command = [sys.executable, "-P", "-m", MODULE]
     with log_file.open("ab") as output:
@@ -89,8 +118,7 @@ def host(file: str, ready: int | None = None) -> None:
     configure_logging(launch)
     config = Config.from_plain(launch.config)
     registry = Registry.load()
-    state = registry.state_manager(config.text("state.manager"))()
-    state.initialize(config)
+    state = open_state(config, registry)
     try:
         scheduler = _claim(launch, state, registry)
         if scheduler is None:

@@ -1,12 +1,12 @@
-"""Container 0 looks after the scheduler's process: ends it when it hangs, starts another when it is gone."""
+"""Looks after the scheduler's process: ends it when it hangs, and starts another when it is gone."""
 
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from collections.abc import Callable
 
+from heronpy.container.detached import start_detached
 from heronpy.container.execution import is_current
 from heronpy.container.host_process import MODULE, HostProcess
 from heronpy.container.launch import TopologyLaunch
@@ -36,7 +36,7 @@ class SchedulerKeeper:
         self._restarts = Restarts()
         self._started = 0.0
         tree = Tree(launch.topology)
-        self._path, self._pulse = tree.scheduler, tree.scheduler_pulse
+        self._path, self._pulse, self._leaving = tree.scheduler, tree.scheduler_pulse, tree.leaving
         self._pulses = PulseReader(state, Config.from_plain(launch.config).number("container.silence"))
         self._look_at = 0.0
         #: when to start one, unless its node appears before
@@ -90,22 +90,11 @@ class SchedulerKeeper:
         self._started = now
         # should this one fail before it creates its node, no watch would tell us
         self._due = self._next_start(now)
-        if not is_current(self._state, self._launch):
+        if not is_current(self._state, self._launch) or self._state.exists(self._leaving):
             self._due = None
             return
         log.warning("the scheduler's process is gone, starting another")
-        output = (os.POSIX_SPAWN_OPEN, 1, str(self._launch.logs / "scheduler.log"))
-        os.posix_spawn(
-            SCHEDULER_HOST[0],
-            [*SCHEDULER_HOST, self._launch_file],
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (*output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-                (os.POSIX_SPAWN_DUP2, 1, 2),
-            ],
-            setsid=True,
-        )
+        start_detached([*SCHEDULER_HOST, self._launch_file], self._launch.logs / "scheduler.log")
 
     def _on_change(self) -> None:
         self._changed = True

@@ -13,14 +13,16 @@ import msgspec
 
 from heronpy.container.execution import is_current
 from heronpy.container.host_process import HostNode
+from heronpy.container.keeper import KeptAlive
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.launcher import TopologyLauncher
+from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.teardown import clear_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, UserError
 from heronpy.kernel.plans import PackingPlan, union
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
+from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.kernel.plugin.state_manager import Watch
 from heronpy.kernel.pulse import Pulse, PulseReader
 from heronpy.kernel.registrations import read
@@ -54,7 +56,8 @@ class SchedulerHost:
         self._plan = self._wished()
         #: when to try again to follow a plan that could not be followed
         self._follow_at = 0.0
-        self._launcher = TopologyLauncher(launch_file, self._launch, self._plan)
+        shipped = read_shipped(state, self._name)
+        self._launcher = TopologyLauncher(launch_file, self._launch, self._plan, shipped)
         self._wakeup = Wakeup()
         self._watches: list[Watch] = []
         self._restarts: dict[int, Restarts] = {}
@@ -65,6 +68,8 @@ class SchedulerHost:
         self._given_up: set[int] = set()
         self._pulses = PulseReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
+        beside = self._launch.keeper == "beside"
+        self._kept = KeptAlive(launch_file, self._launch, state) if beside else None
         self._session = state.session
         self._stopping = False
 
@@ -86,8 +91,8 @@ class SchedulerHost:
     def _startup(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop_signal)
-        watched = (self._tree.requests, self._tree.packing_plan, self._tree.update, self._tree.execution)
-        for path in watched:
+        tree = self._tree
+        for path in (tree.requests, tree.packing_plan, tree.update, tree.execution, tree.keeper):
             self._watches.append(self._state.watch(path, self._wake))
         self._scheduler.initialize(self._config, self._launcher)
         node = HostNode.of_this_process(self._scheduler.links())
@@ -121,10 +126,12 @@ class SchedulerHost:
             return
         if self._state.session != self._session:
             self._claim_again()
+        now = time.monotonic()
+        if self._kept is not None:
+            self._kept.see_to_it(now)
         self._serve_requests()
         if self._stopping:
             return
-        now = time.monotonic()
         if self._follow_at <= now:
             self._follow_plan(now)
         if self._look_at <= now:
@@ -133,7 +140,7 @@ class SchedulerHost:
         again = [self._follow_at] if self._follow_at > now else []
         soonest = min([self._look_at, *again, *self._due.values()])
         for ended in self._watch(min(LONG, max(0.0, soonest - now))):
-            self._on_end(ended.container, _words(ended.status))
+            self._on_end(ended.container, _words(ended), hopeless=ended.status == HOPELESS)
 
     def _claim_again(self) -> None:
         """The state tree took us for dead: another may have been started, which then does our work."""
@@ -178,14 +185,14 @@ class SchedulerHost:
             if silent in paths:
                 self._on_end(paths[silent], how)
 
-    def _on_end(self, container: int, how: str) -> None:
+    def _on_end(self, container: int, how: str, *, hopeless: bool = False) -> None:
         """It ended, or must: it is started again, which ends whatever is left of it."""
         now = time.monotonic()
         past = self._restarts.get(container, Restarts())
         started = self._started.get(container, now)
         restarts, at = self._policy.after_exit(past, started=started, now=now)
-        if self._policy.gives_up(restarts):
-            how = f"given up after {past.streak} restarts in a row: {how}"
+        if hopeless or self._policy.gives_up(restarts):
+            how = f"given up: {how}" if hopeless else f"given up after {past.streak} restarts in a row: {how}"
             log.error("container %d %s", container, how)
             self._given_up.add(container)
             self._state.set(self._tree.given_up(container), how.encode())
@@ -314,7 +321,9 @@ class SchedulerHost:
         self._wake()
 
 
-def _words(status: int | None) -> str:
-    if status is None:
+def _words(ended: ContainerExit) -> str:
+    if ended.reason:
+        return ended.reason
+    if ended.status is None:
         return "status unknown"
-    return f"exit {status}" if status >= 0 else f"signal {-status}"
+    return f"exit {ended.status}" if ended.status >= 0 else f"signal {-ended.status}"

@@ -8,18 +8,21 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
+
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.launcher import TopologyLauncher
+from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.saved import clear_checkpoints
+from heronpy.container.uploads import clear_uploads, uploads_of
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.requests import Request, send_request
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree import Leaving, Tree
 
 #: what the scheduler's process needs on top of the time that the others get
 HOST_SECONDS = 5.0
@@ -45,6 +48,9 @@ def kill_topology(
     file, tree = launch_file(config, name), Tree(name)
     if not state.exists(tree.root) and not file.exists():
         return False
+    uploads = uploads_of(state, name)
+    if state.exists(tree.root):
+        state.set(tree.leaving, msgspec.json.encode(Leaving(keep_logs)))
     with HostProcess(state, name) as host:
         if host.present:
             request = Request(kind="kill", keep_logs=keep_logs, keep_checkpoints=keep_checkpoints)
@@ -52,6 +58,7 @@ def kill_topology(
             done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
             if done and _vanished(state, tree.root):
                 host.wait()
+                clear_uploads(config, uploads)
                 return True
             host.kill("does not answer" if asked else "is stopped")
             _vanished(state, tree.scheduler)
@@ -66,6 +73,7 @@ def kill_topology(
         keep_logs=keep_logs,
         keep_checkpoints=keep_checkpoints,
     )
+    clear_uploads(Config.from_plain(launch.config) if launch is not None else config, uploads)
     return True
 
 
@@ -102,7 +110,9 @@ def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch
     execution = read_execution(state, name)
     chosen = execution.scheduler if execution is not None else config.text("scheduler.name")
     scheduler = Registry.load().scheduler(chosen)()
-    scheduler.initialize(Config.from_plain(launch.config), TopologyLauncher(file, launch, plan))
+    scheduler.initialize(
+        Config.from_plain(launch.config), TopologyLauncher(file, launch, plan, read_shipped(state, name))
+    )
     try:
         scheduler.adopt(plan)
         scheduler.on_kill()

@@ -53,6 +53,7 @@ class Host:
     ) -> None:
         self._child = child
         self._config = Config.from_plain(launch.config)
+        self._package = launch.package
         self._prefix = own_prefix(launch.topology, launch.execution)
         self._settings = FlowSettings.from_config(self._config)
         self._link = link
@@ -117,7 +118,7 @@ class Host:
             child.incarnation,
             self._link,
             self._settings,
-            functools.partial(resolve_class, plan.logical.source),
+            functools.partial(resolve_class, plan.logical.source.below(self._package)),
             run=run,
             counters=self._counters,
             keeping=keeping,

@@ -66,7 +66,7 @@ def _run_task(
     except Stopping:
         return 0
     except BaseException as error:  # sys.exit() in user code is a failure as well
-        failure = describe_user_error(error, plan.logical.source)
+        failure = describe_user_error(error, plan.logical.source.below(launch.package))
         log.error("%s", failure.traceback or failure.summary)
         control.report("failed", failure.summary, failure.traceback)
         return FAILED

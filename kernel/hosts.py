@@ -29,6 +29,14 @@ def own_address(host: str) -> str:
     return str(min(found))
 
 
+def address_towards(host: str, port: int) -> str:
+    """The address of this machine from which it would send to another; nothing is sent."""
+    family, kind, protocol, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.connect(target)
+        return str(probe.getsockname()[0])
+
+
 def _network(host: str) -> ipaddress.IPv4Network | None:
     return ipaddress.IPv4Network(host, strict=False) if "/" in host else None
 

@@ -36,6 +36,12 @@ class Tree:
         #: the physical plan that it leads to
         self.next_plan = f"{self.root}/next_plan"
         self.scheduler_pulse = f"{self.root}/scheduler_pulse"
+        #: the process that starts the scheduler's again, where container 0 does not
+        self.keeper = f"{self.root}/keeper"
+        #: what was uploaded for containers on other machines
+        self.shipped = f"{self.root}/shipped"
+        #: the topology is being killed
+        self.leaving = f"{self.root}/leaving"
 
     def stream_manager(self, container: int) -> str:
         return f"{self.containers}/{container}/stream_manager"
@@ -63,6 +69,12 @@ class Execution(msgspec.Struct, frozen=True):
     packing: str
     scheduler: str
     state: str
+
+
+class Leaving(msgspec.Struct, frozen=True):
+    """Everybody is about to end, for good."""
+
+    keep_logs: bool
 
 
 class Live(msgspec.Struct, frozen=True):

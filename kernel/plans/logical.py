@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from posixpath import join
 from typing import Any, Literal
 
 import msgspec
@@ -73,12 +74,17 @@ class Component(msgspec.Struct, frozen=True):
 class Source(msgspec.Struct, frozen=True):
     """Where an instance finds the user's code."""
 
-    #: absolute path of the submitted file
+    #: absolute path of the submitted file; of shipped code, its path in the package
     file: str = ""
     #: sys.argv as the file saw it when it was submitted
     argv: tuple[str, ...] = ()
     #: folders to put on sys.path: the file's own, then the submitter's PYTHONPATH
     paths: tuple[str, ...] = ()
+
+    def below(self, folder: str) -> Source:
+        """With its relative paths, those of shipped code, taken from this folder."""
+        paths = tuple(join(folder, path) for path in self.paths)
+        return msgspec.structs.replace(self, file=join(folder, self.file), paths=paths)
 
 
 class LogicalPlan(msgspec.Struct, frozen=True):

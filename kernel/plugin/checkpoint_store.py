@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable
+from typing import ClassVar
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StoreError
@@ -17,6 +18,9 @@ class CheckpointStore(abc.ABC):
     An object is written once and never changed. Used by one thread at a time, but not always the same.
     Raise a StoreError that says what to do when the store cannot be reached or is full.
     """
+
+    #: distributions, besides the plugin's own and what that requires, that must be installed where it is used
+    distributions: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def initialize(self, config: Config) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import msgspec
 
@@ -23,6 +24,9 @@ class Sample(msgspec.Struct, frozen=True):
 
 class MetricSink(abc.ABC):
     """Takes the samples of one container. Chosen by `metrics.sinks`; runs in the Metrics Manager."""
+
+    #: distributions, besides the plugin's own and what that requires, that must be installed where it is used
+    distributions: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def initialize(self, config: Config, topology: str, container: int, folder: str) -> None:

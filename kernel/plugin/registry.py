@@ -40,6 +40,8 @@ class Provided(msgspec.Struct, frozen=True):
     value: Any
     #: distribution and version it came from
     origin: str
+    #: name of the distribution; empty when it was registered in this process
+    distribution: str = ""
 
 
 class Registry:
@@ -50,9 +52,9 @@ class Registry:
         _refuse_misspelt_hooks(plugins)
         for hook, kind in KINDS.items():
             for implementation in getattr(plugins.hook, hook).get_hookimpls():
-                origin = _origin(plugins, implementation.plugin)
+                distribution, origin = _origin(plugins, implementation.plugin)
                 for name, value in _answer(hook, implementation, origin).items():
-                    self._add(Provided(kind, name, value, origin))
+                    self._add(Provided(kind, name, value, origin, distribution))
 
     @classmethod
     def load(cls) -> Registry:
@@ -69,22 +71,22 @@ class Registry:
         return cls(plugins)
 
     def resource_manager(self, name: str) -> type[ResourceManager]:
-        return cast("type[ResourceManager]", self._find("packing", name))
+        return cast("type[ResourceManager]", self.provided("packing", name).value)
 
     def scheduler(self, name: str) -> type[Scheduler]:
-        return cast("type[Scheduler]", self._find("scheduler", name))
+        return cast("type[Scheduler]", self.provided("scheduler", name).value)
 
     def state_manager(self, name: str) -> type[StateManager]:
-        return cast("type[StateManager]", self._find("state", name))
+        return cast("type[StateManager]", self.provided("state", name).value)
 
     def metric_sink(self, name: str) -> type[MetricSink]:
-        return cast("type[MetricSink]", self._find("metric sink", name))
+        return cast("type[MetricSink]", self.provided("metric sink", name).value)
 
     def checkpoint_store(self, name: str) -> type[CheckpointStore]:
-        return cast("type[CheckpointStore]", self._find("checkpoint store", name))
+        return cast("type[CheckpointStore]", self.provided("checkpoint store", name).value)
 
     def uploader(self, name: str) -> type[Uploader]:
-        return cast("type[Uploader]", self._find("uploader", name))
+        return cast("type[Uploader]", self.provided("uploader", name).value)
 
     def listing(self) -> list[Provided]:
         """Everything provided, by kind and name."""
@@ -99,13 +101,14 @@ class Registry:
             raise PluginError(msg, hint="uninstall one of them")
         self._provided[key] = provided
 
-    def _find(self, kind: str, name: str) -> object:
+    def provided(self, kind: str, name: str) -> Provided:
+        """What a plugin of this kind and name is, and where it came from."""
         provided = self._provided.get((kind, name))
         if provided is None:
             known = [name for found, name in self._provided if found == kind]
             msg = f"no {kind} plugin named {name!r}{did_you_mean(name, known)}"
             raise PluginError(msg)
-        return provided.value
+        return provided
 
 
 def _answer(hook: str, implementation: pluggy.HookImpl, origin: str) -> Mapping[str, Any]:
@@ -125,9 +128,10 @@ def _refuse_misspelt_hooks(plugins: pluggy.PluginManager) -> None:
         raise PluginError(msg, hint="one of " + ", ".join(KINDS)) from error
 
 
-def _origin(plugins: pluggy.PluginManager, plugin: object) -> str:
+def _origin(plugins: pluggy.PluginManager, plugin: object) -> tuple[str, str]:
+    """The distribution's name, and what to show a person."""
     for candidate, distribution in plugins.list_plugin_distinfo():
         if candidate is plugin:
             found = cast("importlib.metadata.Distribution", distribution)
-            return f"{found.metadata['Name']} {found.version}"
-    return "registered in process"
+            return found.metadata["Name"], f"{found.metadata['Name']} {found.version}"
+    return "", "registered in process"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -11,10 +12,26 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.plans import PackingPlan, Resources
 
 
+class Shipped(msgspec.Struct, frozen=True):
+    """A file that must lie in the folder where a container starts."""
+
+    #: its name there
+    name: str
+    #: where the uploader has put it; empty for a secret
+    url: str
+    #: where it is on the machine that submitted; empty when it is not here
+    path: str
+    sha256: str
+    bytes: int
+    #: travels only by a way that keeps it to the container, as a file that only its owner can read
+    secret: bool = False
+
+
 class Launch(msgspec.Struct, frozen=True):
     """All that is needed to start one container anywhere."""
 
     container: int
+    #: for a remote scheduler the first word, the Python to use, may be empty: then the scheduler chooses
     argv: tuple[str, ...]
     #: added to the environment of the new process
     environment: Mapping[str, str]
@@ -23,6 +40,8 @@ class Launch(msgspec.Struct, frozen=True):
     resources: Resources
     #: where the container's processes write their logs
     log_folder: str
+    #: of a remote scheduler: what to put into the folder that the container starts in
+    shipped: tuple[Shipped, ...] = ()
 
 
 class Launcher(abc.ABC):
@@ -34,6 +53,10 @@ class Launcher(abc.ABC):
     def container(self, container_id: int) -> Launch:
         """How to start this container. Container 0 is the Topology Master's."""
 
+    def host(self) -> Launch:
+        """How to start the scheduler's own process on another machine, see `Scheduler.start_host`."""
+        raise NotImplementedError
+
 
 class ContainerExit(msgspec.Struct, frozen=True):
     """A container that ended without being asked to."""
@@ -41,6 +64,12 @@ class ContainerExit(msgspec.Struct, frozen=True):
     container: int
     #: exit status, or minus the signal number; None when it is not known (an adopted process)
     status: int | None
+    #: why, in one line, if the scheduler knows more than the status says
+    reason: str = ""
+
+
+#: exit status of a container that no restart can help: a plugin is missing there, or it has another Python
+HOPELESS = 78
 
 
 class Scheduler(abc.ABC):
@@ -53,6 +82,35 @@ class Scheduler(abc.ABC):
 
     #: True when the scheduler sees containers exit and relies on the engine to restart them
     stateful: bool = True
+    #: who starts the engine's process with this scheduler again when it has died: container 0, a process
+    #: beside it on the same machine (where containers end with it, or run elsewhere), or its framework
+    keeper: ClassVar[Literal["master", "beside", "framework"]] = "master"
+    #: distributions that must be installed where it is hosted, if that is another machine
+    distributions: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def remote(cls, config: Config) -> bool:
+        """Whether containers run where paths of this machine mean nothing.
+
+        Then what they need is packed and uploaded at submit: a Launch has `shipped` files to put into the
+        folder that a container starts in, and its argv speaks of them by name.
+        """
+        del config
+        return False
+
+    @classmethod
+    def preflight(cls, config: Config, plan: PackingPlan) -> None:
+        """Before anything is written or started: raise a UserError if it cannot work."""
+        del config, plan
+
+    def start_host(self, config: Config, launcher: Launcher) -> bool:
+        """Start the process that hosts this scheduler on another machine, as `launcher.host()` says.
+
+        Called instead of everything else on the machine that submits; returns when that process runs.
+        False, without having done anything, where the host belongs on this machine.
+        """
+        del config, launcher
+        return False
 
     @abc.abstractmethod
     def initialize(self, config: Config, launcher: Launcher) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 
@@ -36,6 +36,13 @@ class StateManager(abc.ABC):
     other path is refused with a StateError. Nodes can hold 1 MiB. Safe to use from several threads.
     A store that cannot be reached makes calls fail with a StateError after a few seconds, not wait for it.
     """
+
+    #: whether processes on other machines see the same tree
+    shared: ClassVar[bool] = True
+    #: distributions, besides the plugin's own and what that requires, that must be installed where it is used
+    distributions: ClassVar[tuple[str, ...]] = ()
+    #: settings of text that name a file with a secret, which containers on other machines need as well
+    secrets: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def initialize(self, config: Config) -> None:
@@ -89,6 +96,11 @@ class StateManager(abc.ABC):
         They are not made again: whoever made one knows whether it may be. All watches are told.
         """
         return 0
+
+    @property
+    def own_address(self) -> str:
+        """The address that this machine has for others who see the tree; loopback if there are none."""
+        return "127.0.0.1"
 
     def exists(self, path: str) -> bool:
         """Whether the node is there (also one that only has children)."""

@@ -26,7 +26,7 @@ class KeyPair(NamedTuple):
     """A CURVE key pair in its printable form. The secret half never leaves the process that made it."""
 
     public: str
-    secret: str
+    secret_key: str
 
     @classmethod
     def make(cls) -> KeyPair:

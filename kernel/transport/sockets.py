@@ -73,7 +73,7 @@ class Transport:
         socket = self._socket(zmq.ROUTER, around=CURVE_BYTES)
         self.gatekeeper.watch(socket)
         socket.setsockopt(zmq.CURVE_SERVER, 1)
-        socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
+        socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret_key.encode())
         socket.setsockopt_string(zmq.ZAP_DOMAIN, "heronpy")
         _bind(socket, f"tcp://{own_address(self._host)}:{self._port or '*'}")
         return Router(socket, socket.getsockopt_string(zmq.LAST_ENDPOINT), self._max_bytes)
@@ -94,7 +94,7 @@ class Transport:
         socket.setsockopt(zmq.CONNECT_TIMEOUT, SILENT_PEER_MS)
         socket.setsockopt(zmq.CURVE_SERVERKEY, server_key.encode())
         socket.setsockopt(zmq.CURVE_PUBLICKEY, self.keys.public.encode())
-        socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret.encode())
+        socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret_key.encode())
         socket.connect(endpoint)
         return Dealer(socket, self._max_bytes)
 

@@ -105,5 +105,5 @@ def test_who_does_not_run_user_code_has_not_even_loaded_what_could(module: str) 
 
 
 def test_secret_keys_are_used_where_sockets_are_made_and_nowhere_else() -> None:
-    uses = mentioning(re.compile(r"\.secret\b"), [*ENGINE, *PUBLIC])
+    uses = mentioning(re.compile(r"\.secret_key\b"), [*ENGINE, *PUBLIC])
     assert uses == {"kernel/transport/sockets.py"}

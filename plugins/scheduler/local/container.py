@@ -7,19 +7,15 @@ import os
 import secrets
 import signal
 import subprocess
-import time
 from pathlib import Path
 
-from heronpy.kernel.errors import UserError
 from heronpy.kernel.plugin import Launch
 from heronpy.kernel.processes import boot_id, process, processes
+from heronpy.kernel.sessions import Session
 from heronpy.plugins.scheduler.local.record import Record, Records
 
 #: not HERONPY_…, which would be a setting to a heronpy command that the user's code runs
 TOKEN = "_HERONPY_CONTAINER_TOKEN"
-
-#: SIGKILL takes effect at once unless a process hangs in the kernel
-KILL_SECONDS = 5.0
 
 
 class LocalContainer:
@@ -108,26 +104,7 @@ def find(record: Record) -> LocalContainer | None:
 
 def kill_group(record: Record) -> None:
     """SIGKILL to all of the container's processes; returns when none is left."""
-    deadline = time.monotonic() + KILL_SECONDS
-    while members := _members(record):
-        for pid in members:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            msg = f"container {record.container}: process {members[0]} does not end after SIGKILL"
-            raise UserError(msg, hint="again later; it hangs in the operating system")
-        time.sleep(0.005)
-
-
-def _members(record: Record) -> list[int]:
-    """Live processes of the container's session or group."""
-    if not record.pid or record.boot != boot_id():
-        return []
-    leader = process(record.pid)
-    if leader is not None and leader.started != record.started:
-        # a pid is not given out again while a group or session has its number: ours is gone
-        return []
-    return [each.pid for each in processes() if each.alive and record.pid in (each.group, each.session)]
+    Session(record.pid, record.started, record.boot).kill(f"container {record.container}")
 
 
 def _is_first_process(record: Record) -> bool:

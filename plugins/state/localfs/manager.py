@@ -28,6 +28,8 @@ _RELEASE_PAUSES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 class LocalFsStateManager(StateManager):
     """Keeps the tree in `<home>/state`. Serves one process: after a fork the child makes its own."""
 
+    shared = False
+
     def initialize(self, config: Config) -> None:
         self._folder = Path(config["home"]).expanduser() / "state"
         self._session: Session | None = None

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PluginError, StateError
+from heronpy.kernel.hosts import address_towards
 from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
 from heronpy.plugins.state.paths import node_segments_of, segments_of
 from heronpy.plugins.state.values import check_size
@@ -29,6 +30,9 @@ class ZooKeeperStateManager(StateManager):
     value of its own and whose last ephemeral child ended with its process.
     """
 
+    distributions = ("kazoo",)
+    secrets = ("state.zookeeper.credentials",)
+
     @override
     def initialize(self, config: Config) -> None:
         if importlib.util.find_spec("kazoo") is None:
@@ -39,13 +43,23 @@ class ZooKeeperStateManager(StateManager):
         self._owned: set[str] = set()
         self._life = threading.Lock()
         self._closed = False
-        self._client: Client = Client(Settings.of(config))
+        settings = Settings.of(config)
+        self._servers = settings.servers
+        self._client: Client = Client(settings)
         self._client.open()
 
     @property
     @override
     def session(self) -> int:
         return self._client.connection.lost_sessions
+
+    @property
+    @override
+    def own_address(self) -> str:
+        for host, port in self._servers:
+            with contextlib.suppress(OSError):
+                return address_towards(host, port)
+        return super().own_address
 
     @override
     def get(self, path: str) -> Node:

@@ -44,6 +44,16 @@ class Settings(msgspec.Struct, frozen=True):
             _credentials(config.text("state.zookeeper.credentials")),
         )
 
+    @property
+    def servers(self) -> list[tuple[str, int]]:
+        """Host and port of each."""
+        found = []
+        for server in self.hosts.split(","):
+            match = _HOST.fullmatch(server)
+            assert match is not None
+            found.append((match[1].strip("[]"), int((match[2] or ":2181")[1:])))
+        return found
+
 
 def _hosts(text: str) -> str:
     hosts = [host.strip() for host in text.split(",")]

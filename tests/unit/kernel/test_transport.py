@@ -80,7 +80,7 @@ class Server:
 
 def test_a_key_pair_does_not_show_its_secret() -> None:
     pair = KeyPair.make()
-    assert pair.secret not in f"{pair} {pair!r} {[pair]}"
+    assert pair.secret_key not in f"{pair} {pair!r} {[pair]}"
     assert pair.public in repr(pair)
 
 

@@ -1,0 +1,44 @@
+"""What submit does for containers that run on other machines."""
+
+from __future__ import annotations
+
+import msgspec
+
+from heronpy.container.launch import Keeper, TopologyLaunch
+from heronpy.container.parcel.code import relocated
+from heronpy.container.uploads import upload
+from heronpy.kernel.checkpoints.interval import checkpoint_interval
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.plans import LogicalPlan
+from heronpy.kernel.plugin import Registry, Scheduler, StateManager
+from heronpy.kernel.plugin.opening import installed
+from heronpy.kernel.tree import Tree
+
+
+def keeper_of(scheduler: type[Scheduler], config: Config) -> Keeper:
+    """Container 0 cannot start a process on this machine from another one."""
+    if scheduler.keeper == "master" and scheduler.remote(config):
+        return "beside"
+    return scheduler.keeper
+
+
+def refuse_unreachable(config: Config, registry: Registry, topology: LogicalPlan) -> None:
+    """Containers on other machines need a state tree, and a place for what they save, that they can see."""
+    name = config.text("scheduler.name")
+    if not registry.scheduler(name).remote(config):
+        return
+    state = config.text("state.manager")
+    if not registry.state_manager(state).shared:
+        msg = f"the scheduler {name!r} uses other machines, which do not see the state manager {state!r}"
+        raise UserError(msg, hint="--state zookeeper --set state.zookeeper.hosts=…")
+    if checkpoint_interval(topology, config) and not config.text("checkpoint.path"):
+        msg = f"{topology.name!r} saves checkpoints, and other machines do not see this one's disk"
+        raise UserError(msg, hint="--set checkpoint.path=… with a folder that all machines see, or a URL")
+
+
+def shipped(launch: TopologyLaunch, state: StateManager, topology: LogicalPlan) -> LogicalPlan:
+    """Upload what the containers need; the plan as they will find it."""
+    files = upload(launch, installed(), topology.source)
+    state.set(Tree(topology.name).shipped, msgspec.json.encode(files))
+    return msgspec.structs.replace(topology, source=relocated(topology.source))

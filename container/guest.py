@@ -1,0 +1,168 @@
+"""A container, or the scheduler's process, on a machine that it was shipped to: before it runs, and after."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from heronpy.container import scheduler_host
+from heronpy.container.child import configure_logging
+from heronpy.container.execution import is_current
+from heronpy.container.executor import run_container
+from heronpy.container.launch import TopologyLaunch
+from heronpy.container.nursery import Nursery
+from heronpy.kernel.config import Config
+from heronpy.kernel.config.config import DEFAULT
+from heronpy.kernel.errors import HeronError, PluginError, StateError
+from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin.opening import installed, open_state
+from heronpy.kernel.plugin.scheduler import HOPELESS
+from heronpy.kernel.registrations import read
+from heronpy.kernel.sessions import Session
+from heronpy.kernel.tree import Leaving, Tree
+
+log = logging.getLogger(__name__)
+
+#: what a scheduler may say about the address of this machine
+HOST = "_HERONPY_HOST"
+
+#: seconds after which a folder that nobody holds is taken for what a container left that was killed
+STALE = 86400.0
+
+
+class Guest:
+    """The topology's folder on this machine. Several containers may share it; the last one removes it."""
+
+    def __init__(self, launch_file: Path, lock: int) -> None:
+        self.launch_file = launch_file
+        self.root = launch_file.parent
+        self.launch = TopologyLaunch.read(launch_file)
+        self._lock = lock
+        os.set_inheritable(lock, False)
+
+    def write_output_to(self, name: str) -> None:
+        """From now on this process speaks to a log of the topology."""
+        self.launch.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        log_file = os.open(self.launch.logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for descriptor in (1, 2):
+            os.dup2(log_file, descriptor)
+        os.close(log_file)
+        configure_logging(self.launch)
+
+    def succeed(self, container: int) -> None:
+        """End what an earlier life of the container has left on this machine, and take its place."""
+        record = self.root / f"container-{container}.session"
+        with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+            msgspec.json.decode(record.read_bytes(), type=Session).kill(f"container {container}")
+        draft = record.with_suffix(f".{os.getpid()}")
+        draft.write_bytes(msgspec.json.encode(Session.of_this_process()))
+        draft.replace(record)
+
+    def take_address(self, state: StateManager) -> None:
+        """Where peers find this machine, unless the user has said so: a setting, for all children."""
+        config = self.launch.config
+        if Config.from_plain(config).origin("transport.host") == DEFAULT:
+            values = {**config["values"], "transport.host": os.environ.get(HOST) or state.own_address}
+            self.launch = msgspec.structs.replace(self.launch, config={**config, "values": values})
+            draft = self.launch_file.with_suffix(f".{os.getpid()}")
+            draft.write_bytes(msgspec.json.encode(self.launch))
+            draft.replace(self.launch_file)
+
+    def leave(self, state: StateManager) -> None:
+        """Remove the folder if the topology is gone and nobody else of it is here."""
+        try:
+            leaving = read(state, Tree(self.launch.topology).leaving, Leaving)
+            if leaving is None and is_current(state, self.launch):
+                return
+        except StateError as error:
+            log.warning("%s stays: %s", self.root, error)
+            return
+        remove_if_free(self.root, self._lock, keep_logs=leaving is not None and leaving.keep_logs)
+
+
+def remove_if_free(root: Path, lock: int, *, keep_logs: bool = False) -> None:
+    """Remove a topology's folder, unless somebody else holds its lock."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    if not keep_logs:
+        shutil.rmtree(root, ignore_errors=True)
+        return
+    for entry in root.iterdir():
+        if entry.name != "work":
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def sweep(own: Path) -> None:
+    """Remove folders of other topologies whose containers were killed on this machine, long ago."""
+    for root in own.parent.glob(f"heronpy-{os.getuid()}-*"):
+        file = root / "lock"
+        with contextlib.suppress(OSError):
+            if root != own and file.exists() and time.time() - file.stat().st_mtime > STALE:
+                lock = os.open(file, os.O_RDWR)
+                try:
+                    remove_if_free(root, lock)
+                finally:
+                    os.close(lock)
+
+
+def refuse_missing_plugins(config: Config, registry: Registry) -> None:
+    """Each plugin that the settings name must have come along."""
+    registry.state_manager(config.text("state.manager"))
+    registry.checkpoint_store(config.text("checkpoint.store"))
+    for sink in config.words("metrics.sinks"):
+        registry.metric_sink(sink)
+
+
+def main(argv: Sequence[str]) -> int:
+    """`python -m heronpy.container.guest container LAUNCH LOCK K [--lifeline]`, or `… host LAUNCH LOCK`."""
+    role, launch_file, lock, *words = argv
+    guest = Guest(Path(launch_file), int(lock))
+    config = Config.from_plain(guest.launch.config)
+    with contextlib.suppress(PermissionError):  # whoever started us did so in a session of our own
+        os.setsid()
+    try:
+        refuse_missing_plugins(config, installed())
+        state = open_state(config)
+    except PluginError as error:
+        print(f"error: {os.uname().nodename}: {error}", file=sys.stderr)
+        return HOPELESS
+    except HeronError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    try:
+        sweep(guest.root)
+        guest.take_address(state)
+        if role == "host":
+            guest.write_output_to("scheduler")
+            return scheduler_host.main([launch_file])
+        return _contain(guest, state, int(words[0]), lifeline="--lifeline" in words)
+    finally:
+        guest.leave(state)
+        state.close()
+
+
+def _contain(guest: Guest, state: StateManager, container: int, *, lifeline: bool) -> int:
+    guest.succeed(container)
+    line = os.dup(0) if lifeline else None
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    guest.write_output_to(f"container-{container}")
+    nursery = Nursery(str(guest.launch_file))
+    nursery.open()
+    return run_container(str(guest.launch_file), container, state, nursery, lifeline=line)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,169 @@
+"""The `__main__` of a package: makes a machine that has only a bare Python one that runs containers.
+
+`python heronpy.pyz container launch.json K [--lifeline]`, or `python heronpy.pyz host launch.json`.
+Nothing but the standard library is there yet.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import stat
+import sys
+import sysconfig
+import tempfile
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import Any, NoReturn
+
+#: exit status that says that starting again will not help
+HOPELESS = 78
+
+
+class Refused(Exception):
+    """This machine, or what came here, will not do."""
+
+
+def main(argv: list[str]) -> NoReturn:
+    """Unpack this file, write this machine's own launch file, and become the container."""
+    role, launch_file, *words = argv
+    try:
+        parcel = json.loads(Path(launch_file).read_bytes())
+        _check_machine(parcel)
+        package = Path(sys.argv[0])
+        _check_sum(package, parcel["sha256"])
+        root = _root(parcel["launch"]["execution"])
+        lock = _hold(root)
+        folder = _unpacked(package, root, parcel["sha256"])
+        who = words[0] if role == "container" else role
+        launch = _own_launch(parcel, root, folder, who)
+    except Refused as error:
+        sys.exit(_complain(str(error)))
+    except OSError as error:
+        sys.exit(_complain(f"cannot unpack what the container needs: {error}"))
+    os.set_inheritable(lock, True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment["PYTHONPATH"] = str(folder / "site")
+    command = [sys.executable, "-P", "-m", "heronpy.container.guest", role, str(launch), str(lock), *words]
+    os.execve(sys.executable, command, environment)
+
+
+def _complain(reason: str) -> int:
+    print(f"error: {reason}", file=sys.stderr)
+    return HOPELESS
+
+
+def _check_machine(parcel: dict[str, Any]) -> None:
+    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    wanted, here = (parcel["python"], parcel["platform"]), (python, sysconfig.get_platform())
+    if wanted != here:
+        msg = (
+            f"the topology was submitted with Python {wanted[0]} on {wanted[1]}, and {sys.executable} on"
+            f" {os.uname().nodename} is Python {here[0]} on {here[1]}"
+            f" (try: --set container.python=python{wanted[0]})"
+        )
+        raise Refused(msg)
+
+
+def _check_sum(package: Path, expected: str) -> None:
+    with package.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        msg = f"{package} is damaged: its checksum is {found[:12]}…, not {expected[:12]}… (try: submit again)"
+        raise Refused(msg)
+
+
+def _root(execution: str) -> Path:
+    """The topology's folder on this machine; its path is short, because sockets lie in it."""
+    chosen = tempfile.gettempdir()
+    root = Path(chosen if len(chosen) <= 40 else "/tmp") / f"heronpy-{os.getuid()}-{execution}"
+    root.mkdir(mode=0o700, exist_ok=True)
+    seen = root.lstat()
+    if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_mode & 0o077:
+        msg = f"{root} is not a folder that is ours alone (try: remove it)"
+        raise Refused(msg)
+    return root
+
+
+def _hold(root: Path) -> int:
+    """As long as somebody holds this lock, nobody removes the folder."""
+    while True:
+        root.mkdir(mode=0o700, exist_ok=True)
+        lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        try:
+            if os.fstat(lock).st_ino == (root / "lock").stat().st_ino:
+                return lock
+        except FileNotFoundError:
+            pass
+        # whoever ended last removed it all between our two looks
+        os.close(lock)
+
+
+def _unpacked(package: Path, root: Path, checksum: str) -> Path:
+    folder = root / f"package-{checksum[:16]}"
+    if not folder.exists():
+        unfinished = Path(tempfile.mkdtemp(prefix="unpacking-", dir=root))
+        try:
+            _unpack(package, unfinished)
+            unfinished.rename(folder)
+        except OSError:
+            # another container of this machine was faster
+            if not folder.exists():
+                raise
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return folder
+
+
+def _unpack(package: Path, folder: Path) -> None:
+    """Only plain files, and only below the folder, whatever the archive says."""
+    with zipfile.ZipFile(package) as archive:
+        for info in archive.infolist():
+            name = PurePosixPath(info.filename)
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if (
+                name.is_absolute()
+                or ".." in name.parts
+                or "\\" in info.filename
+                or kind not in (0, stat.S_IFREG)
+            ):
+                msg = f"{package} holds {info.filename!r}, which is no plain file below its folder"
+                raise Refused(msg)
+            target = folder / name
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with archive.open(info) as source, open(target, "xb") as copy:
+                shutil.copyfileobj(source, copy)
+
+
+def _own_launch(parcel: dict[str, Any], root: Path, folder: Path, who: str) -> Path:
+    """What was written where the topology was submitted, with the paths of this machine."""
+    launch = parcel["launch"]
+    values = launch["config"]["values"]
+    for setting, name in parcel["secrets"].items():
+        values[setting] = str(_kept(Path(name), root / f"secrets-{who}"))
+    values["home"] = str(root)
+    launch.update(work=str(root / "work"), sockets=str(root / "sockets"), package=str(folder))
+    path = root / f"launch-{who}.json"
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps(launch))
+    draft.replace(path)
+    return path
+
+
+def _kept(secret: Path, folder: Path) -> Path:
+    """Move a secret file to where the container's processes look for it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    kept = folder / secret.name
+    draft = kept.with_suffix(f".{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_bytes(secret.read_bytes())
+    draft.replace(kept)
+    secret.unlink()
+    return kept
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
