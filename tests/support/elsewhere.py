@@ -24,7 +24,7 @@ def heron_schedulers() -> Mapping[str, type[Scheduler]]:
 
 
 class ElsewhereScheduler(LocalScheduler):
-    """`--scheduler elsewhere`; of `plugins.elsewhere`, `folder` is the other disk, `python` the Python there."""
+    """`--scheduler elsewhere`; of `plugins.elsewhere`, `folder` is the disk there, `python` the Python."""
 
     @classmethod
     @override
