@@ -7,7 +7,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, PackagePath
+from importlib.metadata import Distribution, PackagePath
 from pathlib import Path
 
 from heronpy.kernel.errors import PluginError
@@ -71,23 +71,28 @@ def walk(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
                 yield os.path.normpath(f"{name}/{inside}/{file}"), Path(top) / file
 
 
+def _find(name: str) -> Distribution | None:
+    """As it is installed; a folder of sources that happens to be on the path only if it is not."""
+    found = list(importlib.metadata.distributions(name=name))
+    return next((each for each in found if each.read_text("RECORD") is not None), found[0] if found else None)
+
+
 def _installed(name: str) -> Distribution:
-    try:
-        return importlib.metadata.distribution(name)
-    except PackageNotFoundError:
+    found = _find(name)
+    if found is None:
         msg = f"containers need the distribution {name!r}, which is not installed here"
-        raise PluginError(msg, hint=f"pip install {name}") from None
+        raise PluginError(msg, hint=f"pip install {name}")
+    return found
 
 
 def _required_by(distribution: Distribution) -> Iterator[Distribution]:
     for requirement in distribution.requires or ():
         match = _NAME.match(requirement)
-        if match is None or re.search(r"\bextra\s*==", requirement):
-            continue
-        try:
-            yield importlib.metadata.distribution(match[1])
-        except PackageNotFoundError:
-            continue  # for another platform, or the installation is broken and whoever imports it will say so
+        if match is not None and not re.search(r"\bextra\s*==", requirement):
+            found = _find(match[1])
+            # one that is missing is for another platform; or else whoever imports it will say so
+            if found is not None:
+                yield found
 
 
 def _modules_of(distribution: Distribution) -> Iterator[tuple[str, Path]]:
