@@ -1,72 +1,108 @@
-"""Reading the log files of a topology: which ones, their last lines, and what is added to them."""
+"""Reading the logs of a topology: which ones, their last lines, and what is added to them."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+import abc
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from typing_extensions import override
+
 from heronpy.kernel.errors import UserError, did_you_mean
+from heronpy.kernel.log_desk import MOST, log_sizes, read_log
 
 #: a log is read backwards in pieces of this size until enough lines are seen
 PIECE = 64 * 1024
 
 
-def log_names(folder: Path) -> list[str]:
-    return sorted(path.stem for path in folder.glob("*.log"))
+class Logs(abc.ABC):
+    """All logs of one topology, in a folder or elsewhere."""
+
+    @abc.abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """Name and size of each, as of now."""
+
+    @abc.abstractmethod
+    def read(self, name: str, offset: int, most: int) -> bytes:
+        """So many bytes from there on; fewer, or none, if there are not so many."""
+
+    @abc.abstractmethod
+    def grow(self) -> bool:
+        """Whether there can be more later."""
 
 
-def chosen_logs(folder: Path, who: str) -> list[Path]:
+class LogFolder(Logs):
+    """Logs that lie on this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @override
+    def sizes(self) -> dict[str, int]:
+        return log_sizes(self._folder)
+
+    @override
+    def read(self, name: str, offset: int, most: int) -> bytes:
+        return read_log(self._folder, name, offset, most)
+
+    @override
+    def grow(self) -> bool:
+        return self._folder.is_dir()
+
+
+def chosen_logs(names: Iterable[str], who: str) -> list[str]:
     """The logs of a component (count), an instance (count[1]), a process (stream-manager), or all ("")."""
-    found = log_names(folder)
-    chosen = [name for name in found if not who or name == who or _group_of(name) == who]
+    return sorted(name for name in names if not who or name == who or _group_of(name) == who)
+
+
+def require_logs(names: Iterable[str], who: str) -> list[str]:
+    """Those that were chosen; it is an error if there is none."""
+    known = list(names)
+    chosen = chosen_logs(known, who)
     if who and not chosen:
-        msg = f"no log of {who!r} in {folder}{did_you_mean(who, {*found, *map(_group_of, found)})}"
+        msg = f"no log of {who!r}{did_you_mean(who, {*known, *map(_group_of, known)})}"
         raise UserError(msg)
-    return [folder / f"{name}.log" for name in chosen]
+    return chosen
 
 
-def tail(path: Path, lines: int) -> list[str]:
-    """The last lines of a file, without reading all of it."""
+def tail(logs: Logs, name: str, size: int, lines: int) -> list[str]:
+    """The last lines of a log of that size, without reading all of it."""
     if lines <= 0:
         return []
-    with path.open("rb") as file:
-        position = file.seek(0, os.SEEK_END)
-        data = b""
-        # one newline more than lines, since the last line usually ends with one
-        while position > 0 and data.count(b"\n") <= lines:
-            step = min(PIECE, position)
-            position -= step
-            file.seek(position)
-            data = file.read(step) + data
+    position, data = size, b""
+    # one newline more than lines, since the last line usually ends with one
+    while position > 0 and data.count(b"\n") <= lines:
+        step = min(PIECE, position)
+        position -= step
+        piece = logs.read(name, position, step)
+        data = piece + data
+        if len(piece) < step:
+            break  # emptied, or out of reach: what there is of it will do
     return data.decode(errors="replace").splitlines()[-lines:]
 
 
 class Follower:
-    """What is appended to one file from now on, in whole lines."""
+    """What is appended to one log behind a position, in whole lines."""
 
-    def __init__(self, path: Path, *, from_start: bool = False) -> None:
-        self.path = path
-        self._position = 0 if from_start else path.stat().st_size
+    def __init__(self, logs: Logs, name: str, position: int = 0) -> None:
+        self._logs = logs
+        self.name = name
+        self._position = position
         self._partial = b""
 
-    def new_lines(self) -> Iterator[str]:
-        try:
-            size = self.path.stat().st_size
-        except FileNotFoundError:
-            return
+    def new_lines(self, size: int) -> Iterator[str]:
+        """All up to this size."""
         if size < self._position:
             # emptied, or a new file of the same name
             self._position, self._partial = 0, b""
-        if size == self._position:
-            return
-        with self.path.open("rb") as file:
-            file.seek(self._position)
-            data = file.read(size - self._position)
-        self._position += len(data)
-        *whole, self._partial = (self._partial + data).split(b"\n")
-        for line in whole:
-            yield line.decode(errors="replace")
+        while self._position < size:
+            data = self._logs.read(self.name, self._position, min(MOST, size - self._position))
+            if not data:
+                return
+            self._position += len(data)
+            *whole, self._partial = (self._partial + data).split(b"\n")
+            for line in whole:
+                yield line.decode(errors="replace")
 
 
 def _group_of(name: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from heronpy.cli.log_files import tail
+from heronpy.cli.asked_logs import fetch_logs
+from heronpy.cli.log_files import LogFolder, tail
 from heronpy.cli.progress import Progress
 from heronpy.cli.submission import Prepared, StartFailed, submit, wait_until_running
 from heronpy.cli.topologies import log_folder
@@ -39,12 +40,12 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
             state,
             name,
             timeout=config.number("submit.timeout"),
-            logs=log_folder(config, name),
+            last_words=lambda who: "".join(_last_lines(config, state, name, who, 1)),
             progress=progress.say,
         )
     except StartFailed as failure:
         progress.clear()
-        _show_failure(config, name, failure.who)
+        _show_failure(config, state, name, failure.who)
         kill_topology(config, state, name, config.number("kill.timeout"), keep_logs=True)
         raise
     except KeyboardInterrupt:
@@ -64,10 +65,17 @@ def take_down(config: Config, state: StateManager, name: str) -> None:
         kill_topology(config, state, name, 0.0)
 
 
-def _show_failure(config: Config, name: str, who: str) -> None:
-    path = log_folder(config, name) / f"{who}.log"
-    if path.is_file():
-        click.echo(f"last lines of {path}:", err=True)
-        for line in tail(path, TAIL):
+def _show_failure(config: Config, state: StateManager, name: str, who: str) -> None:
+    folder = log_folder(config, name)
+    lines = _last_lines(config, state, name, who, TAIL)
+    if lines:
+        click.echo(f"last lines of {folder / who}.log:", err=True)
+        for line in lines:
             click.echo(f"  {line}", err=True)
-    click.echo(f"all logs are kept in {path.parent}", err=True)
+    click.echo(f"all logs are kept in {folder}", err=True)
+
+
+def _last_lines(config: Config, state: StateManager, name: str, who: str, lines: int) -> list[str]:
+    fetch_logs(config, state, name)
+    logs = LogFolder(log_folder(config, name))
+    return tail(logs, who, logs.sizes().get(who, 0), lines)

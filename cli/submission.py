@@ -6,13 +6,11 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from heronpy.cli.base import Base
-from heronpy.cli.log_files import tail
 from heronpy.cli.requester import requester
 from heronpy.cli.shipping import keeper_of, refuse_unreachable, shipped
 from heronpy.cli.status_view import waiting_for
@@ -109,9 +107,17 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
 
 
 def wait_until_running(
-    state: StateManager, name: str, *, timeout: float, logs: Path, progress: Callable[[str], None]
+    state: StateManager,
+    name: str,
+    *,
+    timeout: float,
+    last_words: Callable[[str], str],
+    progress: Callable[[str], None],
 ) -> TopologyStatus:
-    """Wait for RUNNING, telling `progress` who is waited for. StartFailed or TimedOut name the culprit."""
+    """Wait for RUNNING, telling `progress` who is waited for. StartFailed or TimedOut name the culprit.
+
+    `last_words` gives the last line that a process logged.
+    """
     deadline = time.monotonic() + timeout
     told = ""
     with MasterClient(state, name) as master:
@@ -123,7 +129,7 @@ def wait_until_running(
                 # That a process has ended may be known a moment before what it had to say about it.
                 time.sleep(LAST_WORDS)
                 _refuse_failures(master.status(ANSWER_TIMEOUT))
-            _refuse_broken_engine(state, name, logs)
+            _refuse_broken_engine(state, name, last_words)
             _refuse_given_up(state, name)
             if _was_killed(state, name):
                 raise _killed_meanwhile(name)
@@ -164,16 +170,14 @@ def _refuse_failures(status: TopologyStatus) -> None:
         raise StartFailed(status.name, instance.label, instance.error or f"it is {instance.state}")
 
 
-def _refuse_broken_engine(state: StateManager, name: str, logs: Path) -> None:
+def _refuse_broken_engine(state: StateManager, name: str, last_words: Callable[[str], str]) -> None:
     """A process of ours that ends again and again will not come up by waiting longer."""
     tree = Tree(name)
     for container in state.children(tree.containers):
         node = read(state, tree.executor(int(container)), ExecutorNode)
         for who, child in node.children.items() if node else ():
             if child.restarts >= HOPELESS and child.last_exit:
-                last_words = tail(logs / f"{who}.log", 1) if (logs / f"{who}.log").is_file() else []
-                cause = last_words[0].removeprefix("error: ") if last_words else child.last_exit
-                raise StartFailed(name, who, cause)
+                raise StartFailed(name, who, last_words(who).removeprefix("error: ") or child.last_exit)
 
 
 def _refuse_given_up(state: StateManager, name: str) -> None:

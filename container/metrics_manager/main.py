@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heronpy.container.metrics_manager.labels import labelled
+from heronpy.container.metrics_manager.log_port import LogPort
 from heronpy.kernel.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
@@ -39,7 +40,12 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     reactor = Reactor()
     reactor.stop_on_signals()
     hold(reactor, child.lifeline, config["container.silence"])
-    with Transport(max_bytes=config["transport.frame_bytes"]) as transport:
+    transport = Transport(
+        host=config["transport.host"],
+        max_bytes=config["transport.frame_bytes"],
+        handshake=config["transport.handshake"],
+    )
+    with transport:
         manager = MetricsManager(launch, child, state, reactor, transport)
         manager.startup(config["metrics.interval"])
         for name in config["metrics.sinks"]:
@@ -79,9 +85,12 @@ class MetricsManager:
         self._reports: dict[int | str, MetricsReport] = {}
         self._sinks: dict[str, MetricSink] = {}
         self._mailbox = Mailbox(self._router, log)
+        #: where clients can ask for logs, if those are not on their own machine
+        self._port = LogPort(launch.logs, self._tree, state, reactor, transport) if launch.remote else None
 
     def startup(self, interval: float) -> None:
-        registration = Registration(self._keys.public, self._child.incarnation, pid=os.getpid())
+        endpoint = self._port.endpoint if self._port is not None else ""
+        registration = Registration(self._keys.public, self._child.incarnation, endpoint, os.getpid())
         if not register(self._state, self._tree.metrics_manager(self._child.container), registration):
             log.error("another Metrics Manager has this container: ending")
             self._reactor.stop()
@@ -124,7 +133,8 @@ class MetricsManager:
                 self._reports[message.task or message.source] = message
 
     def _own_report(self) -> MetricsReport:
-        rejected = Sample(name="rejected", value=self._mailbox.rejected, kind="counter")
+        count = self._mailbox.rejected + (self._port.rejected if self._port is not None else 0)
+        rejected = Sample(name="rejected", value=count, kind="counter")
         return MetricsReport(
             source=METRICS_MANAGER, incarnation=self._child.incarnation, pid=os.getpid(), samples=[rejected]
         )

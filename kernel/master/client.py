@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-import uuid
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
-from heronpy.kernel.errors import NodeExists, NodeMissing, TimedOut
+from heronpy.kernel.errors import NodeMissing, TimedOut
 from heronpy.kernel.live import change_live
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
-from heronpy.kernel.transport import Dealer, Reactor, Transport
+from heronpy.kernel.transport import Dealer
 from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Registration, Tree
+from heronpy.kernel.visitor import Visitor
 
 
 class MasterClient:
@@ -28,11 +27,7 @@ class MasterClient:
         self._state = state
         self._topology = topology
         self._tree = Tree(topology)
-        self._transport = Transport()
-        self._reactor = Reactor()
-        self._name = uuid.uuid4().hex
-        self._node = f"{self._tree.clients}/{self._name}"
-        self._register()
+        self._visitor = Visitor(state, topology)
         self._master: Registration | None = None
         self._dealer: Dealer | None = None
         self._replies: list[TopologyStatus] = []
@@ -45,15 +40,13 @@ class MasterClient:
         self._ask()
         while not self._replies and time.monotonic() < deadline:
             patience = 0.02 if self._dealer is None else 0.2
-            self._reactor.turn(min(patience, deadline - time.monotonic()))
+            self._visitor.reactor.turn(min(patience, deadline - time.monotonic()))
             if not self._replies and self._connect():
                 self._ask()
         return self._replies[-1] if self._replies else unreachable(self._state, self._topology)
 
     def close(self) -> None:
-        self._transport.close()
-        self._reactor.close()
-        self._state.delete(self._node)
+        self._visitor.close()
 
     def __enter__(self) -> Self:
         return self
@@ -69,27 +62,15 @@ class MasterClient:
 
     def _connect(self) -> bool:
         """Follow the master; True when it is another one than before."""
-        if self._state.session != self._session:
-            self._register()
+        self._visitor.renew()
         registration = read(self._state, self._tree.master, Registration)
         if registration is None or registration == self._master:
             return False
         if self._dealer is not None:
-            self._reactor.unregister(self._dealer)
-            self._dealer.close()
+            self._visitor.disconnect(self._dealer)
         self._master = registration
-        self._dealer = self._transport.dealer_tcp(
-            registration.endpoint, self._name.encode(), registration.public_key
-        )
-        self._reactor.register(self._dealer, self._on_reply)
+        self._dealer = self._visitor.connect(registration, self._on_reply)
         return True
-
-    def _register(self) -> None:
-        """Let the master know our key, now and after each time that the state tree took us for dead."""
-        self._session = self._state.session
-        registration = Registration(self._transport.keys.public)
-        with contextlib.suppress(NodeExists):
-            self._state.create(self._node, msgspec.json.encode(registration), ephemeral=True)
 
     def _on_reply(self) -> None:
         assert self._dealer is not None

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import MessageTooLarge, NodeExists, StateError
 from heronpy.kernel.lifeline import hold
+from heronpy.kernel.log_desk import LogDesk
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.acts import Acts
 from heronpy.kernel.master.board import Board
@@ -22,8 +24,16 @@ from heronpy.kernel.master.owned import Replaced
 from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, StatusReply, StatusRequest, wrap
-from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.protocol import (
+    ContainerBeat,
+    ContainerMetrics,
+    LogRequest,
+    LogsRequest,
+    StatusReply,
+    StatusRequest,
+    wrap,
+)
+from heronpy.kernel.registrations import Follower, client_keys, read
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Transport
@@ -53,7 +63,8 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     )
     with transport:
         scene = Scene(state, Tree(launch.topology), child.incarnation, config)
-        TopologyMaster(scene, reactor, transport).startup()
+        logs = launch.logs if launch.remote else None
+        TopologyMaster(scene, reactor, transport, logs).startup()
         reactor.run()
     state.close()
     reactor.close()
@@ -63,7 +74,9 @@ def run(launch: TopologyLaunch, child: Child) -> int:
 class TopologyMaster:
     """Hears from Stream Managers and Metrics Managers, acts on what it hears, answers whoever asks."""
 
-    def __init__(self, scene: Scene, reactor: Reactor, transport: Transport) -> None:
+    def __init__(
+        self, scene: Scene, reactor: Reactor, transport: Transport, logs: Path | None = None
+    ) -> None:
         self._scene = scene
         self._tree = scene.tree
         self._state: StateManager = scene.state
@@ -72,6 +85,8 @@ class TopologyMaster:
         self._gatekeeper = transport.gatekeeper
         self._router = transport.router_tcp()
         self._mailbox = Mailbox(self._router, log)
+        #: for those who are on another machine
+        self._logs = LogDesk(logs, self._router) if logs is not None else None
         self._registration = Registration(
             transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid()
         )
@@ -153,12 +168,7 @@ class TopologyMaster:
             self._act(refreshed=True)
 
     def _admit(self) -> None:
-        keys = self._containers.keys()
-        for client in self._state.children(self._tree.clients):
-            registration = read(self._state, f"{self._tree.clients}/{client}", Registration)
-            if registration is not None:
-                keys.append(registration.public_key)
-        self._gatekeeper.allow(keys)
+        self._gatekeeper.allow([*self._containers.keys(), *client_keys(self._state, self._tree)])
 
     def _act(self, *, refreshed: bool = False) -> None:
         try:
@@ -188,6 +198,8 @@ class TopologyMaster:
                 self._board.on_metrics(message, time.time())
             elif isinstance(message, StatusRequest):
                 self._answer(identity)
+            elif isinstance(message, LogsRequest | LogRequest) and self._logs is not None:
+                self._logs.answer(identity, message)
         self._act()
 
     def _answer(self, identity: bytes) -> None:

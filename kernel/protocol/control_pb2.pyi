@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Envelope(_message.Message):
-    __slots__ = ("version", "instance_beat", "plan_notice", "live_notice", "container_beat", "metrics_report", "container_metrics", "status_request", "status_reply", "checkpoints_notice", "update_notice")
+    __slots__ = ("version", "instance_beat", "plan_notice", "live_notice", "container_beat", "metrics_report", "container_metrics", "status_request", "status_reply", "checkpoints_notice", "update_notice", "logs_request", "logs_reply", "log_request", "log_reply")
     VERSION_FIELD_NUMBER: _ClassVar[int]
     INSTANCE_BEAT_FIELD_NUMBER: _ClassVar[int]
     PLAN_NOTICE_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,10 @@ class Envelope(_message.Message):
     STATUS_REPLY_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINTS_NOTICE_FIELD_NUMBER: _ClassVar[int]
     UPDATE_NOTICE_FIELD_NUMBER: _ClassVar[int]
+    LOGS_REQUEST_FIELD_NUMBER: _ClassVar[int]
+    LOGS_REPLY_FIELD_NUMBER: _ClassVar[int]
+    LOG_REQUEST_FIELD_NUMBER: _ClassVar[int]
+    LOG_REPLY_FIELD_NUMBER: _ClassVar[int]
     version: int
     instance_beat: InstanceBeat
     plan_notice: PlanNotice
@@ -30,7 +34,11 @@ class Envelope(_message.Message):
     status_reply: StatusReply
     checkpoints_notice: CheckpointsNotice
     update_notice: UpdateNotice
-    def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ..., checkpoints_notice: _Optional[_Union[CheckpointsNotice, _Mapping]] = ..., update_notice: _Optional[_Union[UpdateNotice, _Mapping]] = ...) -> None: ...
+    logs_request: LogsRequest
+    logs_reply: LogsReply
+    log_request: LogRequest
+    log_reply: LogReply
+    def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ..., checkpoints_notice: _Optional[_Union[CheckpointsNotice, _Mapping]] = ..., update_notice: _Optional[_Union[UpdateNotice, _Mapping]] = ..., logs_request: _Optional[_Union[LogsRequest, _Mapping]] = ..., logs_reply: _Optional[_Union[LogsReply, _Mapping]] = ..., log_request: _Optional[_Union[LogRequest, _Mapping]] = ..., log_reply: _Optional[_Union[LogReply, _Mapping]] = ...) -> None: ...
 
 class InstanceBeat(_message.Message):
     __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed", "checkpoints", "update", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "live_number")
@@ -218,3 +226,45 @@ class StatusReply(_message.Message):
     STATUS_FIELD_NUMBER: _ClassVar[int]
     status: bytes
     def __init__(self, status: _Optional[bytes] = ...) -> None: ...
+
+class LogsRequest(_message.Message):
+    __slots__ = ("number",)
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    def __init__(self, number: _Optional[int] = ...) -> None: ...
+
+class LogsReply(_message.Message):
+    __slots__ = ("number", "logs")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    LOGS_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    logs: _containers.RepeatedCompositeFieldContainer[LogFile]
+    def __init__(self, number: _Optional[int] = ..., logs: _Optional[_Iterable[_Union[LogFile, _Mapping]]] = ...) -> None: ...
+
+class LogFile(_message.Message):
+    __slots__ = ("name", "bytes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    bytes: int
+    def __init__(self, name: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class LogRequest(_message.Message):
+    __slots__ = ("number", "name", "offset", "most")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    MOST_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    name: str
+    offset: int
+    most: int
+    def __init__(self, number: _Optional[int] = ..., name: _Optional[str] = ..., offset: _Optional[int] = ..., most: _Optional[int] = ...) -> None: ...
+
+class LogReply(_message.Message):
+    __slots__ = ("number", "data")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    data: bytes
+    def __init__(self, number: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...

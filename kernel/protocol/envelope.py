@@ -22,6 +22,10 @@ Body: TypeAlias = (
     | pb.StatusReply
     | pb.CheckpointsNotice
     | pb.UpdateNotice
+    | pb.LogsRequest
+    | pb.LogsReply
+    | pb.LogRequest
+    | pb.LogReply
 )
 
 _FIELDS = {

@@ -177,7 +177,7 @@ def test_a_kill_while_it_starts_is_told_as_one(
         submit(config, state, prepared)
         kill_topology(config, state, "WordCount", 0.0)
         with pytest.raises(UserError, match="topology 'WordCount' was killed while it started"):
-            wait_until_running(state, "WordCount", timeout=60.0, logs=Path(), progress=lambda text: None)
+            wait_until_running(state, "WordCount", timeout=60.0, last_words=str, progress=lambda text: None)
     assert not work_folder(config, "WordCount").exists()
 
 

@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.cli import log_files
-from heronpy.cli.log_files import Follower, chosen_logs, tail
+from heronpy.cli.log_files import Follower, LogFolder, chosen_logs, require_logs, tail
 from heronpy.kernel.errors import UserError
 
+NAMES = ["count[0]", "count[1]", "counter[0]", "stream-manager-1", "stream-manager-2", "scheduler"]
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("count[0]", "count[1]", "counter[0]", "stream-manager-1", "stream-manager-2", "scheduler"):
-        (tmp_path / f"{name}.log").write_text(f"{name} says hello\n")
-    return tmp_path
+
+def last_lines(path: Path, lines: int) -> list[str]:
+    return tail(LogFolder(path.parent), path.stem, path.stat().st_size, lines)
 
 
 @pytest.mark.parametrize(
@@ -30,17 +29,28 @@ def folder(tmp_path: Path) -> Path:
         ("scheduler", ["scheduler"]),
     ],
 )
-def test_a_component_an_instance_or_a_process_is_chosen(folder: Path, who: str, names: list[str]) -> None:
-    assert [path.stem for path in chosen_logs(folder, who)] == names
+def test_a_component_an_instance_or_a_process_is_chosen(who: str, names: list[str]) -> None:
+    assert chosen_logs(NAMES, who) == names
 
 
-def test_nobody_in_particular_is_everybody(folder: Path) -> None:
-    assert len(chosen_logs(folder, "")) == 6
+def test_nobody_in_particular_is_everybody() -> None:
+    assert require_logs(NAMES, "") == sorted(NAMES)
 
 
-def test_an_unknown_one_gets_a_suggestion(folder: Path) -> None:
-    with pytest.raises(UserError, match=r"no log of 'cuont' in .*; did you mean 'count'\?"):
-        chosen_logs(folder, "cuont")
+def test_an_unknown_one_gets_a_suggestion() -> None:
+    with pytest.raises(UserError, match=r"^no log of 'cuont'; did you mean 'count'\?$"):
+        require_logs(NAMES, "cuont")
+
+
+def test_a_folder_has_the_logs_in_it_and_their_sizes(tmp_path: Path) -> None:
+    for name in ("count[1]", "count[0]"):
+        (tmp_path / f"{name}.log").write_text(f"{name} says hello\n")
+    (tmp_path / "launch.json").write_text("{}")
+    (tmp_path / "folder.log").mkdir()
+    (tmp_path / "link.log").symlink_to(tmp_path / "launch.json")
+    assert LogFolder(tmp_path).sizes() == {"count[0]": 20, "count[1]": 20}
+    assert LogFolder(tmp_path / "none").sizes() == {}
+    assert LogFolder(tmp_path / "none").read("count[0]", 0, 10) == b""
 
 
 @given(st.lists(st.text("ab\r", max_size=5), max_size=30), st.integers(0, 40), st.booleans())
@@ -51,28 +61,36 @@ def test_the_tail_is_the_end_of_all_lines(
     path = tmp_path_factory.getbasetemp() / "tail.log"
     path.write_bytes(text.encode())
     everything = text.splitlines()
-    assert tail(path, wanted) == (everything[-wanted:] if wanted else [])
+    assert last_lines(path, wanted) == (everything[-wanted:] if wanted else [])
 
 
 def test_a_large_log_is_read_from_its_end_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_files, "PIECE", 16)
     path = tmp_path / "large.log"
     path.write_text("".join(f"line {number}\n" for number in range(1000)))
-    assert tail(path, 3) == ["line 997", "line 998", "line 999"]
+    assert last_lines(path, 3) == ["line 997", "line 998", "line 999"]
 
 
-def test_a_follower_gives_whole_lines_and_survives_a_new_file(tmp_path: Path) -> None:
+def test_a_follower_gives_whole_lines_and_survives_a_new_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_files, "MOST", 3)
     path = tmp_path / "one.log"
     path.write_text("before\n")
-    follower = Follower(path)
-    assert list(follower.new_lines()) == []
+    logs = LogFolder(tmp_path)
+    follower = Follower(logs, "one", position=7)
+
+    def new_lines() -> list[str]:
+        return list(follower.new_lines(logs.sizes().get("one", 0)))
+
+    assert new_lines() == []
     with path.open("a") as log:
         log.write("first\nsec")
-    assert list(follower.new_lines()) == ["first"]
+    assert new_lines() == ["first"]
     with path.open("a") as log:
         log.write("ond\n")
-    assert list(follower.new_lines()) == ["second"]
+    assert new_lines() == ["second"]
     path.write_text("anew\n")
-    assert list(follower.new_lines()) == ["anew"]
+    assert new_lines() == ["anew"]
     path.unlink()
-    assert list(follower.new_lines()) == []
+    assert new_lines() == []

@@ -1,0 +1,79 @@
+"""The logs of a topology, wherever its containers run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from typing_extensions import override
+
+from heronpy.cli.log_files import LogFolder, Logs
+from heronpy.cli.topologies import log_folder, open_state, require
+from heronpy.container.folders import launch_file
+from heronpy.container.launch import TopologyLaunch
+from heronpy.kernel.config import Config
+from heronpy.kernel.log_client import LogClient
+from heronpy.kernel.log_desk import MOST, SUFFIX
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.tree import Tree
+
+
+@contextlib.contextmanager
+def open_logs(config: Config, name: str) -> Iterator[Logs]:
+    """In a folder here if there is one: also those that a kill --keep-logs left. Else they are asked for."""
+    folder = log_folder(config, name)
+    if folder.is_dir() and not runs_elsewhere(config, name):
+        yield LogFolder(folder)
+        return
+    with open_state(config) as state, LogClient(state, require(state, name)) as client:
+        yield AskedLogs(client, state, name, folder)
+
+
+def fetch_logs(config: Config, state: StateManager, name: str) -> None:
+    """Bring the end of every log here that is elsewhere, before its topology is gone from there."""
+    if not runs_elsewhere(config, name):
+        return
+    folder = log_folder(config, name)
+    with LogClient(state, name) as client:
+        for log, size in client.sizes().items():
+            (folder / f"{log}{SUFFIX}").write_bytes(client.read(log, max(0, size - MOST), MOST))
+
+
+def runs_elsewhere(config: Config, name: str) -> bool:
+    """Whether it was submitted here, to run on other machines."""
+    try:
+        return TopologyLaunch.read(launch_file(config, name)).remote
+    except FileNotFoundError:
+        return False
+
+
+class AskedLogs(Logs):
+    """Logs of containers on other machines; who does not answer is named once."""
+
+    def __init__(self, client: LogClient, state: StateManager, topology: str, folder: Path) -> None:
+        self._client = client
+        self._state = state
+        self._topology = topology
+        #: where the scheduler's own log is, on the machine that it runs on
+        self._here = LogFolder(folder)
+        self._missed: set[int] = set()
+
+    @override
+    def sizes(self) -> dict[str, int]:
+        found = self._client.sizes()
+        for container in sorted({*self._client.silent} - self._missed):
+            click.echo(f"container {container} does not answer: its logs are not shown", err=True)
+        self._missed = {*self._client.silent}
+        self._asked = found.keys()
+        return {**self._here.sizes(), **found}
+
+    @override
+    def read(self, name: str, offset: int, most: int) -> bytes:
+        source = self._client if name in self._asked else self._here
+        return source.read(name, offset, most)
+
+    @override
+    def grow(self) -> bool:
+        return self._state.exists(Tree(self._topology).execution)

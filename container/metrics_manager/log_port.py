@@ -1,0 +1,50 @@
+"""Where clients on other machines ask a container for its logs."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from heronpy.kernel.log_desk import LogDesk
+from heronpy.kernel.mailbox import Mailbox
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.protocol import LogRequest, LogsRequest
+from heronpy.kernel.registrations import Follower, client_keys
+from heronpy.kernel.transport import Reactor, Transport
+from heronpy.kernel.tree import Tree
+
+log = logging.getLogger(__name__)
+
+
+class LogPort:
+    """Listens on TCP, for those who are registered as clients of the topology."""
+
+    def __init__(
+        self, logs: Path, tree: Tree, state: StateManager, reactor: Reactor, transport: Transport
+    ) -> None:
+        self._tree = tree
+        self._state = state
+        self._gatekeeper = transport.gatekeeper
+        self._router = transport.router_tcp()
+        self._mailbox = Mailbox(self._router, log)
+        self._desk = LogDesk(logs, self._router)
+        self._gatekeeper.serve(reactor)
+        reactor.register(self._router, self._on_requests)
+        Follower(state, reactor, self._admit).follow(tree.clients)
+        self._admit()
+
+    @property
+    def endpoint(self) -> str:
+        return self._router.endpoint
+
+    @property
+    def rejected(self) -> int:
+        return self._gatekeeper.rejected + self._mailbox.rejected
+
+    def _admit(self) -> None:
+        self._gatekeeper.allow(client_keys(self._state, self._tree))
+
+    def _on_requests(self) -> None:
+        for identity, message in self._mailbox.messages():
+            if isinstance(message, LogsRequest | LogRequest):
+                self._desk.answer(identity, message)
