@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,16 +22,35 @@ from support.zookeeper import ZooKeeper
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
 TUPLES = 20_000
+TRICKLE = (str(TOPOLOGIES / "trickle.py"), "Trickle")
+
+FAR = """
+import beside, helper
+from heronpy import Spout, Topology
+
+class Speaker(Spout):
+    outputs = ["word"]
+    def initialize(self, config, context):
+        with open("{path}.new", "w") as file:
+            file.write(f"{{helper.WORD}} {{beside.NUMBER}} {{beside.__file__}}")
+        import os
+        os.rename("{path}.new", "{path}")
+    def next_tuple(self):
+        pass
+
+class Far(Topology):
+    speaker = Speaker.spec()
+"""
 
 
 class Elsewhere:
     """Another machine, played by this one: its disk, its Python, and what a user must say to use it."""
 
-    def __init__(self, engine: Engine, servers: ZooKeeper, folder: Path, python: Path) -> None:
+    def __init__(self, engine: Engine, servers: ZooKeeper, folder: Path, disk: Path, python: Path) -> None:
         self.engine = engine
         self.servers = servers
         self.root = servers.fresh_root()
-        self.disk = folder / "disk"
+        self.disk = disk
         search = elsewhere.install(folder / "plugin")
         # what the user's own code needs must travel, too
         self.code = folder / "code"
@@ -55,6 +78,15 @@ class Elsewhere:
                 continue
         return found
 
+    def here(self, module: str) -> list[int]:
+        """Processes of this module on the machine that submitted."""
+        found = []
+        for process in self.engine.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):  # zombies as well
+                if f"heronpy.container.{module}" in process.cmdline():
+                    found.append(process.pid)
+        return found
+
     def left(self) -> list[str]:
         """All that should be gone with the topology, here and there."""
         there = [str(path) for path in (self.disk / "tmp").glob("*")]
@@ -75,11 +107,16 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def there(engine: Engine, zookeeper: ZooKeeper, tmp_path: Path, bare_python: Path) -> Iterator[Elsewhere]:
-    made = Elsewhere(engine, zookeeper, tmp_path, bare_python)
+def there(
+    engine: Engine, zookeeper: ZooKeeper, tmp_path: Path, temporary: Path, bare_python: Path
+) -> Iterator[Elsewhere]:
+    # sockets lie below it, so its path must be short
+    disk = Path(tempfile.mkdtemp(dir=temporary))
+    made = Elsewhere(engine, zookeeper, tmp_path, disk, bare_python)
     yield made
     engine.run("kill", "--all")
     assert made.left() == []
+    shutil.rmtree(disk)
 
 
 def test_a_topology_runs_where_nothing_is_installed(there: Elsewhere, tmp_path: Path) -> None:
@@ -93,6 +130,41 @@ def test_a_topology_runs_where_nothing_is_installed(there: Elsewhere, tmp_path: 
     assert {process.exe() for process in there.processes().values()} == {os.path.realpath(sys.executable)}
     there.engine.ok("kill", "LedgerTopology")
     assert there.left() == []
+
+
+def kill_and_wait_for_another(there: Elsewhere, role: str) -> None:
+    wait_until(lambda: len(there.here(role)) == 1, 30, f"there is one {role}")
+    (victim,) = there.here(role)
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: there.here(role) not in ([], [victim]), 30, f"there is another {role}")
+
+
+def test_whoever_dies_of_those_who_keep_each_other_alive_is_started_again(there: Elsewhere) -> None:
+    there.submit(*TRICKLE)
+    before = {name: process.pid for name, process in there.processes().items()}
+    for role in ("scheduler_host", "keeper", "scheduler_host"):
+        kill_and_wait_for_another(there, role)
+    wait_until(lambda: "scheduler" not in there.engine.run("status", "Trickle").stderr, 30, "it is at work")
+    assert {name: process.pid for name, process in there.processes().items()} == before
+    there.engine.ok("kill", "Trickle")
+    wait_until(lambda: there.left() == [], 15, "nothing is left", lambda: str(there.left()))
+
+
+def test_modules_beside_the_file_and_on_the_path_travel(there: Elsewhere, tmp_path: Path) -> None:
+    file = tmp_path / "project" / "far.py"
+    file.parent.mkdir()
+    (file.parent / "beside.py").write_text("NUMBER = 7\n")
+    file.write_text(FAR.format(path=tmp_path / "found"))
+    there.submit(str(file))
+    wait_until(lambda: (tmp_path / "found").exists(), 30, "the spout has spoken", there.engine.log_tails)
+    word, number, where = (tmp_path / "found").read_text().split()
+    assert (word, number) == ("far", "7")
+    assert where.startswith(str(there.disk))
+
+
+def test_other_machines_need_a_state_tree_that_they_see(there: Elsewhere) -> None:
+    complaint = there.engine.fails("submit", *TRICKLE, *there.flags, "--state", "localfs")
+    assert "which do not see the state manager 'localfs' (try: --state zookeeper" in complaint
 
 
 def _written(folder: Path) -> int:
