@@ -133,7 +133,7 @@ def wait_until_running(
             _refuse_given_up(state, name)
             if _was_killed(state, name):
                 raise _killed_meanwhile(name)
-            missing = waiting_for(status)
+            missing = waiting_for(status) + _without_room(state, name)
             if missing != told:
                 progress(f"waiting for {missing}")
                 told = missing
@@ -143,6 +143,12 @@ def wait_until_running(
                 )
                 raise TimedOut(msg, hint=f"heronpy logs {name}, heronpy status {name} or heronpy kill {name}")
             time.sleep(ASK_EVERY)
+
+
+def _without_room(state: StateManager, name: str) -> str:
+    """What the scheduler says about a container that it cannot start yet."""
+    waiting = read(state, Tree(name).waiting, dict[str, str]) or {}
+    return "".join(f"; container {container} waits: {why}" for container, why in list(waiting.items())[:1])
 
 
 def _was_killed(state: StateManager, name: str) -> bool:

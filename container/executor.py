@@ -292,8 +292,9 @@ def _clock() -> Clock:
 
 
 def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[str] = CHILD) -> int:
-    """`python -m heronpy.container.executor LAUNCH_FILE CONTAINER_ID`."""
+    """`python -m heronpy.container.executor LAUNCH_FILE CONTAINER_ID [--lifeline]`."""
     launch_file, container = os.path.abspath(argv[0]), int(argv[1])
+    lifeline = take_lifeline() if "--lifeline" in argv else None
     nursery = Nursery(launch_file, zygote)
     # it imports while we do the same
     nursery.open()
@@ -301,9 +302,18 @@ def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[st
     configure_logging(launch)
     state = open_state(Config.from_plain(launch.config))
     try:
-        return run_container(launch_file, container, state, nursery, child)
+        return run_container(launch_file, container, state, nursery, child, lifeline)
     finally:
         state.close()
+
+
+def take_lifeline() -> int:
+    """Standard input, which closes when whoever started us is gone: ours alone, and no child's."""
+    line = os.dup(0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    return line
 
 
 def run_container(

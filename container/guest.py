@@ -17,7 +17,7 @@ import msgspec
 from heronpy.container import scheduler_host
 from heronpy.container.child import configure_logging
 from heronpy.container.execution import is_current
-from heronpy.container.executor import run_container
+from heronpy.container.executor import run_container, take_lifeline
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.nursery import Nursery
 from heronpy.kernel.config import Config
@@ -154,10 +154,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _contain(guest: Guest, state: StateManager, container: int, *, lifeline: bool) -> int:
     guest.succeed(container)
-    line = os.dup(0) if lifeline else None
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
+    line = take_lifeline() if lifeline else None
     guest.write_output_to(f"container-{container}")
     nursery = Nursery(str(guest.launch_file))
     nursery.open()

@@ -66,6 +66,8 @@ class SchedulerHost:
         self._due: dict[int, float] = {}
         #: containers that died too often; only a restart that somebody asks for tries again
         self._given_up: set[int] = set()
+        #: containers without room, as the state tree says it
+        self._waiting = read(state, self._tree.waiting, dict[str, str]) or {}
         self._pulses = PulseReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
         beside = self._launch.keeper == "beside"
@@ -95,10 +97,11 @@ class SchedulerHost:
         for path in (tree.requests, tree.packing_plan, tree.update, tree.execution, tree.keeper):
             self._watches.append(self._state.watch(path, self._wake))
         self._scheduler.initialize(self._config, self._launcher)
+        self._start_missing()
+        # not before: a scheduler may have something to link to only when it has started containers
         node = HostNode.of_this_process(self._scheduler.links())
         version = self._state.get(self._tree.scheduler).version
         self._state.set(self._tree.scheduler, msgspec.json.encode(node), version=version)
-        self._start_missing()
 
     def _start_missing(self) -> None:
         running = set(self._scheduler.adopt(self._plan))
@@ -141,6 +144,15 @@ class SchedulerHost:
         soonest = min([self._look_at, *again, *self._due.values()])
         for ended in self._watch(min(LONG, max(0.0, soonest - now))):
             self._on_end(ended.container, _words(ended), hopeless=ended.status == HOPELESS)
+        self._tell_who_waits()
+
+    def _tell_who_waits(self) -> None:
+        waiting = {str(container): why for container, why in self._scheduler.waiting().items()}
+        if waiting != self._waiting:
+            for container in waiting.keys() - self._waiting.keys():
+                log.warning("container %s waits: %s", container, waiting[container])
+            self._state.set(self._tree.waiting, msgspec.json.encode(waiting))
+            self._waiting = waiting
 
     def _claim_again(self) -> None:
         """The state tree took us for dead: another may have been started, which then does our work."""

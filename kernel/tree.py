@@ -40,6 +40,8 @@ class Tree:
         self.keeper = f"{self.root}/keeper"
         #: what was uploaded for containers on other machines
         self.shipped = f"{self.root}/shipped"
+        #: containers that have no room yet, and why: a mapping
+        self.waiting = f"{self.root}/waiting"
         #: the topology is being killed
         self.leaving = f"{self.root}/leaving"
 

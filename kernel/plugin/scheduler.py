@@ -82,6 +82,8 @@ class Scheduler(abc.ABC):
 
     #: True when the scheduler sees containers exit and relies on the engine to restart them
     stateful: bool = True
+    #: whether containers run on when the process that hosts the scheduler has ended; else `close` ends them
+    containers_outlive_host: ClassVar[bool] = True
     #: who starts the engine's process with this scheduler again when it has died: container 0, a process
     #: beside it on the same machine (where containers end with it, or run elsewhere), or its framework
     keeper: ClassVar[Literal["master", "beside", "framework"]] = "master"
@@ -155,9 +157,13 @@ class Scheduler(abc.ABC):
         del plan
         return ()
 
+    def waiting(self) -> Mapping[int, str]:
+        """Containers that were asked for and have no room yet, and why, in one line that the user sees."""
+        return {}
+
     def links(self) -> Mapping[str, str]:
-        """Where a person can look: name to address or path."""
+        """Where a person can look: name to address or path. Asked for when the containers are started."""
         return {}
 
     def close(self) -> None:  # noqa: B027 - optional
-        """Called once, last. Must leave the containers running."""
+        """Called once, last. Must leave the containers running if they can outlive it, and else end them."""

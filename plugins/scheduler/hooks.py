@@ -10,5 +10,6 @@ from heronpy.kernel.plugin import Scheduler, hookimpl
 @hookimpl
 def heron_schedulers() -> Mapping[str, type[Scheduler]]:
     from heronpy.plugins.scheduler.local import LocalScheduler
+    from heronpy.plugins.scheduler.spark import SparkScheduler
 
-    return {"local": LocalScheduler}
+    return {"local": LocalScheduler, "spark": SparkScheduler}

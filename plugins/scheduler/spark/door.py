@@ -1,0 +1,120 @@
+"""Where Spark's tasks ask whether their container may start, and learn when it must end."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import selectors
+import socket
+import threading
+
+from heronpy.kernel.wakeup import Wakeup
+
+#: what a task may say before it is let in
+LONGEST_HELLO = 256
+
+LET_IN = b"!"
+
+
+class Door:
+    """One connection per running container. Who hangs up ends it: the driver on purpose, or by its death.
+
+    A start that was withdrawn is not let in, so a task that Spark starts late starts no container.
+    """
+
+    def __init__(self, address: str, port: int) -> None:
+        self._token = secrets.token_hex(16)
+        self._listener = socket.create_server((address, port), backlog=128)
+        self.address: tuple[str, int] = (address, self._listener.getsockname()[1])
+        self._lock = threading.Lock()
+        self._expected: set[int] = set()
+        self._inside: dict[int, socket.socket] = {}
+        self._wakeup = Wakeup()
+        self._closing = False
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._wakeup, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._serve, name="spark-door", daemon=True)
+        self._thread.start()
+
+    def expect(self, start: int) -> bytes:
+        """Let the task of this start in; returns what it has to say."""
+        with self._lock:
+            self._expected.add(start)
+        return self._hello(start)
+
+    def withdraw(self, start: int) -> bool:
+        """Let nobody in for this start any more, and end what it started; says whether somebody was in."""
+        with self._lock:
+            self._expected.discard(start)
+            inside = self._inside.pop(start, None)
+            if inside is not None:
+                _hang_up(inside)
+            return inside is not None
+
+    def let_in(self, start: int) -> bool:
+        """Whether its task has come."""
+        with self._lock:
+            return start not in self._expected
+
+    def close(self) -> None:
+        """Every container that is still connected ends."""
+        self._closing = True
+        self._wakeup.wake()
+        self._thread.join()
+        for key in list(self._selector.get_map().values()):
+            if isinstance(key.fileobj, socket.socket):
+                key.fileobj.close()
+        self._selector.close()
+        self._wakeup.close()
+
+    def _hello(self, start: int) -> bytes:
+        return f"{self._token} {start}\n".encode()
+
+    def _serve(self) -> None:
+        while not self._closing:
+            for key, _ in self._selector.select():
+                if key.fileobj is self._listener:
+                    self._answer()
+                elif isinstance(key.fileobj, socket.socket):
+                    self._hear(key.fileobj, key.data)
+
+    def _answer(self) -> None:
+        try:
+            guest, _ = self._listener.accept()
+        except OSError:  # it has gone again
+            return
+        guest.setblocking(False)
+        self._selector.register(guest, selectors.EVENT_READ, bytearray())
+
+    def _hear(self, guest: socket.socket, said: bytearray) -> None:
+        try:
+            heard = guest.recv(LONGEST_HELLO)
+        except OSError:
+            heard = b""
+        said += heard
+        if (
+            not heard
+            or len(said) > LONGEST_HELLO
+            or (said.endswith(b"\n") and not self._welcome(guest, said))
+        ):
+            self._selector.unregister(guest)
+            guest.close()
+
+    def _welcome(self, guest: socket.socket, said: bytearray) -> bool:
+        with self._lock:
+            for start in self._expected:
+                if hmac.compare_digest(bytes(said), self._hello(start)):
+                    guest.sendall(LET_IN)
+                    self._expected.discard(start)
+                    self._inside[start] = guest
+                    return True
+        return False
+
+
+def _hang_up(guest: socket.socket) -> None:
+    """The thread that serves sees it close, and forgets it."""
+    try:
+        guest.shutdown(socket.SHUT_RDWR)
+    except OSError:  # the other side was faster
+        return

@@ -1,0 +1,195 @@
+"""The Spark application of one topology: a JVM beside this process, and one job for each container."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkConf, SparkContext, cloudpickle
+from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
+from pyspark.util import InheritableThread
+
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.plans import Resources
+from heronpy.plugins.scheduler.spark import task
+from heronpy.plugins.scheduler.spark.settings import SparkSettings, executor_size
+
+log = logging.getLogger(__name__)
+
+# executors have no heronpy: what runs there travels with its code
+cloudpickle.register_pickle_by_value(task)  # type: ignore[no-untyped-call]
+
+#: how often we look whether Spark has ended the application
+LOOK_EVERY = 1.0
+
+#: how long the JVM may take to end
+END_SECONDS = 10.0
+
+_LAST_FAILURE = re.compile(r"Lost task .*?\(TID \d+\) \([^)]*\): (.*)")
+
+
+class Driver:
+    """Lives as long as the topology's containers: they end with it. There is one in a process."""
+
+    def __init__(
+        self, settings: SparkSettings, topology: str, python: str, on_loss: Callable[[], None]
+    ) -> None:
+        self._topology = topology
+        self._settings = settings
+        self._shipped: set[str] = set()
+        self._profiles: dict[tuple[int, int], Any] = {}
+        self._over = threading.Event()
+        self._on_loss = on_loss
+        self._context = _start(settings.application(topology))
+        self._jvm: subprocess.Popen[bytes] = SparkContext._gateway.proc  # type: ignore[union-attr]
+        chosen = settings.conf.get("spark.pyspark.python") or python
+        if chosen or settings.local:
+            self._context.pythonExec = chosen or sys.executable
+        self._watcher = threading.Thread(target=self._look, name="spark-look", daemon=True)
+        self._watcher.start()
+
+    @property
+    def ui(self) -> str:
+        """Address of Spark's own page about the application; empty if it is off."""
+        return self._context.uiWebUrl or ""
+
+    @property
+    def lost(self) -> str:
+        """Why there is no application any more, in one line; empty while it runs."""
+        if (status := self._jvm.poll()) is not None:
+            how = f"signal {-status}" if status < 0 else f"exit {status}"
+            return f"the JVM of Spark's driver ended ({how})"
+        try:
+            stopped = self._context._jsc.sc().isStopped()
+        except Exception as error:  # whatever Py4J raises when the other side is about to go
+            return f"the JVM of Spark's driver does not answer: {_one_line(error)}"
+        return "Spark has ended the application" if stopped else ""
+
+    def slots(self) -> int:
+        """How many tasks can run at once on the executors that are here."""
+        scala: Any = self._context._jsc.sc()
+        default = scala.resourceProfileManager().defaultResourceProfile()
+        return int(scala.maxNumConcurrentTasks(default))
+
+    def ship(self, location: str) -> str:
+        """Have a file or URL brought to every executor; returns its name among Spark's files."""
+        if location not in self._shipped:
+            self._context.addFile(location)
+            self._shipped.add(location)
+        return Path(location).name
+
+    def run(
+        self,
+        start: int,
+        container: int,
+        order: task.Order,
+        size: Resources,
+        on_end: Callable[[task.End], None],
+    ) -> None:
+        """Submit a container's job, and call `on_end` from another thread when it is over."""
+
+        def job() -> None:
+            try:
+                self._context.addJobTag(_tag(start))
+                self._context.setJobDescription(f"container {container} of {self._topology}")
+                data = self._context.parallelize([order], 1)
+                if self._settings.dynamic:
+                    data = data.withResources(self._profile(size))
+                [end] = data.map(task.run).collect()
+            except Exception as error:  # Spark's own, Py4J's, or what came with the task: all are its end
+                end = task.End(None, _one_line(error))
+            on_end(end)
+
+        InheritableThread(target=job, name=f"spark-container-{container}", daemon=True).start()
+
+    def cancel(self, start: int) -> None:
+        with contextlib.suppress(Exception):  # without an application there is nothing to cancel
+            self._context.cancelJobsWithTag(_tag(start))
+
+    def stop(self) -> None:
+        """End the application and its JVM, and all that runs there."""
+        self._over.set()
+        self._watcher.join()
+        if self._jvm.poll() is None:
+            with contextlib.suppress(Exception):
+                self._context.stop()
+        _end_jvm()
+
+    def _look(self) -> None:
+        while not self._over.wait(LOOK_EVERY):
+            if self.lost:
+                self._on_loss()
+                return
+
+    def _profile(self, size: Resources) -> Any:
+        cores, megabytes = wanted = executor_size(size)
+        if wanted not in self._profiles:
+            executor = ExecutorResourceRequests().cores(cores).memory(f"{megabytes}m")
+            builder = ResourceProfileBuilder().require(executor).require(TaskResourceRequests().cpus(cores))
+            self._profiles[wanted] = builder.build
+        return self._profiles[wanted]
+
+
+def _start(conf: dict[str, str]) -> SparkContext:
+    """A context, with SIGINT as it was: PySpark would take it."""
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    # a JVM of ours: of another, as in a notebook, we could not say when it ends
+    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE"):
+        os.environ.pop(name, None)
+    try:
+        return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
+    except Exception as error:
+        _end_jvm()
+        msg = f"Spark did not start an application at {conf['spark.master']}: {_one_line(error)}"
+        raise UserError(msg, hint="the end of scheduler.log") from error
+    finally:
+        signal.signal(signal.SIGINT, on_interrupt)
+
+
+def _end_jvm() -> None:
+    """PySpark would keep it for the next context."""
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    if gateway is None:
+        return
+    with contextlib.suppress(Exception):  # it may have gone before
+        gateway.shutdown()
+    jvm: subprocess.Popen[bytes] = gateway.proc
+    assert jvm.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        jvm.stdin.close()  # its lifeline
+    try:
+        jvm.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        jvm.kill()
+        jvm.wait()
+
+
+def _one_line(error: Exception) -> str:
+    """What went wrong, without Java's and Python's stacks around it."""
+    text = str(error)
+    found = _LAST_FAILURE.search(text)
+    if found is None:
+        return text.strip().splitlines()[0] if text.strip() else type(error).__name__
+    first = found[1]
+    if "Traceback" not in first:
+        return first
+    # a stack of Python, whose last line says what, and one of Java after it
+    python = itertools.takewhile(
+        lambda line: not line.startswith("\tat "), text[found.start() :].splitlines()
+    )
+    return next((line for line in reversed(list(python)) if line.strip()), first)
+
+
+def _tag(start: int) -> str:
+    return f"heronpy-{start}"
