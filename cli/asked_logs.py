@@ -19,34 +19,39 @@ from heronpy.kernel.log_desk import MOST, SUFFIX
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree import Tree
 
+#: most bytes of a log that are brought here; of a longer one it is the end
+KEPT = 16 * 1024 * 1024
+
 
 @contextlib.contextmanager
 def open_logs(config: Config, name: str) -> Iterator[Logs]:
     """In a folder here if there is one: also those that a kill --keep-logs left. Else they are asked for."""
-    folder = log_folder(config, name)
-    if folder.is_dir() and not runs_elsewhere(config, name):
-        yield LogFolder(folder)
+    if are_here(config, name):
+        yield LogFolder(log_folder(config, name))
         return
     with open_state(config) as state, LogClient(state, require(state, name)) as client:
-        yield AskedLogs(client, state, name, folder)
+        yield AskedLogs(client, state, name, log_folder(config, name))
 
 
 def fetch_logs(config: Config, state: StateManager, name: str) -> None:
-    """Bring the end of every log here that is elsewhere, before its topology is gone from there."""
-    if not runs_elsewhere(config, name):
+    """Bring the logs here that are elsewhere, before their topology is gone from there."""
+    if are_here(config, name) or not state.exists(Tree(name).execution):
         return
     folder = log_folder(config, name)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with LogClient(state, name) as client:
         for log, size in client.sizes().items():
-            (folder / f"{log}{SUFFIX}").write_bytes(client.read(log, max(0, size - MOST), MOST))
+            with open(folder / f"{log}{SUFFIX}", "wb") as file:
+                for offset in range(max(0, size - KEPT), size, MOST):
+                    file.write(client.read(log, offset, min(MOST, size - offset)))
 
 
-def runs_elsewhere(config: Config, name: str) -> bool:
-    """Whether it was submitted here, to run on other machines."""
+def are_here(config: Config, name: str) -> bool:
+    """Whether its logs are written to a folder of this machine."""
     try:
-        return TopologyLaunch.read(launch_file(config, name)).remote
+        return not TopologyLaunch.read(launch_file(config, name)).remote
     except FileNotFoundError:
-        return False
+        return log_folder(config, name).is_dir()
 
 
 class AskedLogs(Logs):
@@ -64,7 +69,7 @@ class AskedLogs(Logs):
     def sizes(self) -> dict[str, int]:
         found = self._client.sizes()
         for container in sorted({*self._client.silent} - self._missed):
-            click.echo(f"container {container} does not answer: its logs are not shown", err=True)
+            click.echo(f"container {container} does not answer: its logs may be missing", err=True)
         self._missed = {*self._client.silent}
         self._asked = found.keys()
         return {**self._here.sizes(), **found}

@@ -9,7 +9,7 @@ import click
 from heronpy.cli.live import watch
 from heronpy.cli.starting import start, take_down, warn
 from heronpy.cli.submission import prepare
-from heronpy.cli.topologies import log_folder, open_state
+from heronpy.cli.topologies import open_state, where_logs_are
 from heronpy.cli.watched import Watched
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin import Registry, StateManager
@@ -26,11 +26,9 @@ def run_in_foreground(
     with open_state(config, registry) as state:
         try:
             for one in prepared:
-                start(config, state, one, wait=True)
+                launch = start(config, state, one, wait=True)
                 started.append(one.logical.name)
-                click.echo(
-                    f"{one.logical.name} runs; logs in {log_folder(config, one.logical.name)}", err=True
-                )
+                click.echo(f"{one.logical.name} runs; logs: {where_logs_are(config, launch)}", err=True)
             with Watched(state, started) as watched:
                 watch(watched.statuses, footer="Ctrl-C stops the topology", seconds=seconds)
         except KeyboardInterrupt:

@@ -6,6 +6,7 @@ import shutil
 
 import click
 
+from heronpy.cli.asked_logs import fetch_logs
 from heronpy.cli.options import complete_names, takes_settings
 from heronpy.cli.saved import counted, open_store, saved_of, total_bytes
 from heronpy.cli.topologies import names, open_state, require
@@ -23,7 +24,7 @@ from heronpy.kernel.tree import Tree
 @click.command("kill")
 @click.argument("wanted", metavar="NAME...", nargs=-1, shell_complete=complete_names)
 @click.option("--all", "everything", is_flag=True, help="End every topology.")
-@click.option("--keep-logs", is_flag=True, help="Leave the logs where they are.")
+@click.option("--keep-logs", is_flag=True, help="Keep the logs on this machine.")
 @click.option(
     "--keep-checkpoints", is_flag=True, help="Leave its complete checkpoints, for submit FILE --from NAME."
 )
@@ -46,6 +47,8 @@ def command(
                 require(state, name)
         for name in chosen:
             checkpoints = _checkpoints(config, state, name)
+            if keep_logs:
+                fetch_logs(config, state, name)
             kill_topology(
                 config,
                 state,

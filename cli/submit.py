@@ -13,7 +13,7 @@ from heronpy.cli.plan import show_plan, size_of
 from heronpy.cli.plan_view import plan_json
 from heronpy.cli.starting import start, warn
 from heronpy.cli.submission import Prepared, prepare
-from heronpy.cli.topologies import log_folder, open_state
+from heronpy.cli.topologies import log_folder, open_state, where_logs_are
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.compatibility import DROP
 from heronpy.kernel.config import Config
@@ -67,7 +67,7 @@ def command(
                 launch = start(config, state, one, wait=wait)
                 started.append(_started(config, one, launch, wait))
                 if output != "json":
-                    _show_started(config, one, wait)
+                    _show_started(config, one, launch, wait)
         finally:
             if output == "json" and started:
                 _echo_json(started, len(prepared))
@@ -116,10 +116,10 @@ def _started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool) 
     }
 
 
-def _show_started(config: Config, one: Prepared, wait: bool) -> None:
-    name, logs = one.logical.name, log_folder(config, one.logical.name)
+def _show_started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool) -> None:
+    name = one.logical.name
     click.echo(f"{name} {'runs' if wait else 'was submitted'}: {size_of(one.packing)}")
     if one.base is not None:
         click.echo(f"from  {one.base.described(one.logical)}")
-    click.echo(f"logs  {logs}")
+    click.echo(f"logs  {where_logs_are(config, launch)}")
     click.echo(f"next  heronpy top {name} | heronpy status {name} | heronpy kill {name}")

@@ -11,6 +11,7 @@ import click
 
 from heronpy.container import scheduler_host
 from heronpy.container.folders import work_folder
+from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError, did_you_mean
 from heronpy.kernel.master.client import MasterClient
@@ -71,3 +72,8 @@ def settled_status(state: StateManager, name: str) -> TopologyStatus:
 
 def log_folder(config: Config, name: str) -> Path:
     return work_folder(config, name) / "logs"
+
+
+def where_logs_are(config: Config, launch: TopologyLaunch) -> str:
+    """A folder; or the command that asks for those on other machines."""
+    return f"heronpy logs {launch.topology}" if launch.remote else str(log_folder(config, launch.topology))

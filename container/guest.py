@@ -26,9 +26,8 @@ from heronpy.kernel.errors import HeronError, PluginError, StateError
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
-from heronpy.kernel.registrations import read
 from heronpy.kernel.sessions import Session
-from heronpy.kernel.tree import Leaving, Tree
+from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
 
@@ -80,27 +79,22 @@ class Guest:
     def leave(self, state: StateManager) -> None:
         """Remove the folder if the topology is gone and nobody else of it is here."""
         try:
-            leaving = read(state, Tree(self.launch.topology).leaving, Leaving)
-            if leaving is None and is_current(state, self.launch):
+            leaving = state.exists(Tree(self.launch.topology).leaving)
+            if not leaving and is_current(state, self.launch):
                 return
         except StateError as error:
             log.warning("%s stays: %s", self.root, error)
             return
-        remove_if_free(self.root, self._lock, keep_logs=leaving is not None and leaving.keep_logs)
+        remove_if_free(self.root, self._lock)
 
 
-def remove_if_free(root: Path, lock: int, *, keep_logs: bool = False) -> None:
+def remove_if_free(root: Path, lock: int) -> None:
     """Remove a topology's folder, unless somebody else holds its lock."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return
-    if not keep_logs:
-        shutil.rmtree(root, ignore_errors=True)
-        return
-    for entry in root.iterdir():
-        if entry.name != "work":
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    shutil.rmtree(root, ignore_errors=True)
 
 
 def sweep(own: Path) -> None:

@@ -8,8 +8,6 @@ import threading
 import time
 from pathlib import Path
 
-import msgspec
-
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
@@ -22,7 +20,7 @@ from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.requests import Request, send_request
-from heronpy.kernel.tree import Leaving, Tree
+from heronpy.kernel.tree import Tree
 
 #: what the scheduler's process needs on top of the time that the others get
 HOST_SECONDS = 5.0
@@ -50,7 +48,7 @@ def kill_topology(
         return False
     uploads = uploads_of(state, name)
     if state.exists(tree.root):
-        state.set(tree.leaving, msgspec.json.encode(Leaving(keep_logs)))
+        state.set(tree.leaving, b"")
     with HostProcess(state, name) as host:
         if host.present:
             request = Request(kind="kill", keep_logs=keep_logs, keep_checkpoints=keep_checkpoints)

@@ -42,7 +42,7 @@ class Tree:
         self.shipped = f"{self.root}/shipped"
         #: containers that have no room yet, and why: a mapping
         self.waiting = f"{self.root}/waiting"
-        #: the topology is being killed
+        #: there while the topology is being killed: everybody is about to end, for good
         self.leaving = f"{self.root}/leaving"
 
     def stream_manager(self, container: int) -> str:
@@ -71,12 +71,6 @@ class Execution(msgspec.Struct, frozen=True):
     packing: str
     scheduler: str
     state: str
-
-
-class Leaving(msgspec.Struct, frozen=True):
-    """Everybody is about to end, for good."""
-
-    keep_logs: bool
 
 
 class Live(msgspec.Struct, frozen=True):
