@@ -15,7 +15,7 @@ import msgspec
 
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.processes import process
+from heronpy.kernel.processes import boot_id, process
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -33,13 +33,15 @@ class HostNode(msgspec.Struct, frozen=True):
     host: str
     #: start time, see kernel.processes: with the pid it names one process
     started: int
+    #: of its machine, see kernel.processes: several machines may have the same name
+    boot: str
     links: dict[str, str] = {}
 
     @classmethod
     def of_this_process(cls, links: Mapping[str, str]) -> HostNode:
         ours = process(os.getpid())
         assert ours is not None
-        return cls(ours.pid, socket.gethostname(), ours.started, dict(links))
+        return cls(ours.pid, socket.gethostname(), ours.started, boot_id(), dict(links))
 
 
 class HostProcess:
@@ -48,22 +50,31 @@ class HostProcess:
     def __init__(self, state: StateManager, topology: str) -> None:
         #: whether some process, here or elsewhere, has the topology's scheduler node
         self.present = False
+        self._gone = False
         self._pid = 0
         self._pidfd: int | None = None
-        with contextlib.suppress(NodeMissing, ProcessLookupError, FileNotFoundError):
+        with contextlib.suppress(NodeMissing):
             node = msgspec.json.decode(state.get(Tree(topology).scheduler).value, type=HostNode)
             self.present = True
-            if node.host == socket.gethostname():
-                self._pid, self._pidfd = node.pid, os.pidfd_open(node.pid)
-                seen = process(node.pid)
-                if seen is None or seen.started != node.started:
-                    self._release()
+            if node.boot == boot_id():
+                self._open(node)
+
+    def _open(self, node: HostNode) -> None:
+        try:
+            self._pid, self._pidfd = node.pid, os.pidfd_open(node.pid)
+        except ProcessLookupError:
+            self._gone = True
+            return
+        seen = process(node.pid)
+        if seen is None or seen.started != node.started or not seen.alive:
+            self.close()
+            self._gone = True
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._release()
+        self.close()
 
     def wait(self) -> None:
         """Until it has ended, but not long."""
@@ -74,6 +85,13 @@ class HostProcess:
     def here(self) -> bool:
         """Whether it runs on this machine."""
         return self._pidfd is not None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was a process of this machine and is gone, so that its node is only left over."""
+        if self._pidfd is None:
+            return self._gone
+        return bool(select.select([self._pidfd], [], [], 0)[0])
 
     @property
     def stopped(self) -> bool:
@@ -89,7 +107,8 @@ class HostProcess:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
             self.wait()
 
-    def _release(self) -> None:
+    def close(self) -> None:
+        """Let go of it."""
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None

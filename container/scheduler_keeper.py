@@ -24,6 +24,9 @@ SCHEDULER_HOST = (sys.executable, "-P", "-m", MODULE)
 #: how long its node may be missing: a restart by someone else is under way, or a kill
 GRACE = 2.0
 
+#: how often to look whether its process is still there, whatever its node says
+GONE = 1.0
+
 
 class SchedulerKeeper:
     """Starts scheduler hosts; the ephemeral node that each must create keeps it single."""
@@ -39,6 +42,8 @@ class SchedulerKeeper:
         self._path, self._pulse, self._leaving = tree.scheduler, tree.scheduler_pulse, tree.leaving
         self._pulses = PulseReader(state, Config.from_plain(launch.config).number("container.silence"))
         self._look_at = 0.0
+        self._gone_at = 0.0
+        self._host: HostProcess | None = None
         #: when to start one, unless its node appears before
         self._due: float | None = None
         self._changed = True
@@ -50,14 +55,19 @@ class SchedulerKeeper:
         self._state.watch(self._path, self._on_change)
 
     def next_deadline(self) -> float:
-        return self._look_at if self._due is None else min(self._look_at, self._due)
+        looks = min(self._look_at, self._gone_at)
+        return looks if self._due is None else min(looks, self._due)
 
     def tick(self, now: float) -> None:
         try:
             if self._look_at <= now:
                 self._look(now)
+            if self._gone_at <= now:
+                self._gone_at = now + GONE
+                self._clear_what_is_left()
             if self._changed:
                 self._changed = False
+                self._look_again()
                 self._due = None if self._state.exists(self._path) else self._next_start(now)
             if self._due is not None and self._due <= now:
                 self._start(now)
@@ -79,6 +89,16 @@ class SchedulerKeeper:
                 host.kill(silence)
             else:
                 log.error("the scheduler's process %s and runs on another machine: end it there", silence)
+
+    def _clear_what_is_left(self) -> None:
+        """A store on other machines notices only after a while that it has died."""
+        if self._host is not None and self._host.ended:
+            self._state.delete(self._path)
+
+    def _look_again(self) -> None:
+        if self._host is not None:
+            self._host.close()
+        self._host = HostProcess(self._state, self._launch.topology)
 
     def _next_start(self, now: float) -> float:
         if not self._started:

@@ -57,7 +57,11 @@ class Elsewhere:
         (self.code / "helper").mkdir(parents=True)
         (self.code / "helper" / "__init__.py").write_text("WORD = 'far'\n")
         engine.environment["PYTHONPATH"] = f"{search}:{self.code}"
-        settings = {**servers.settings(self.root), "scheduler.name": "elsewhere"}
+        settings = {
+            **servers.settings(self.root),
+            "scheduler.name": "elsewhere",
+            "state.zookeeper.session": "6s",
+        }
         for key, value in settings.items():
             engine.environment[f"HERONPY_{key.upper().replace('.', '_')}"] = value
         plugin = {"folder": str(self.disk), "python": str(python)}

@@ -22,7 +22,7 @@ from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import NodeMissing, UserError
 from heronpy.kernel.plans import ContainerPlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.processes import process, processes
+from heronpy.kernel.processes import boot_id, process, processes
 from heronpy.kernel.requests import request_replacement, request_restart
 from heronpy.kernel.tree import Execution, ExecutorNode, Live, Tree
 from heronpy.testing.waiting import eventually
@@ -241,7 +241,7 @@ def test_kill_works_when_the_scheduler_process_does_not_answer(
     with subprocess.Popen(["sleep", "1000"]) as deaf:
         seen = process(deaf.pid)
         assert seen is not None
-        node = HostNode(seen.pid, socket.gethostname(), seen.started)
+        node = HostNode(seen.pid, socket.gethostname(), seen.started, boot_id())
         state.create(TREE.scheduler, msgspec.json.encode(node))
         assert kill_topology(config, state, NAME, 0.2)
         assert deaf.wait(10) == -signal.SIGKILL
