@@ -36,6 +36,7 @@ class TopologyLauncher(Launcher):
         self, launch_file: str, launch: TopologyLaunch, plan: PackingPlan, shipped: Iterable[Shipped] = ()
     ) -> None:
         self.topology = launch.topology
+        self.execution = launch.execution
         self.plan = plan
         self._launch_file = launch_file
         self._launch = launch

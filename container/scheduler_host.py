@@ -22,6 +22,7 @@ from heronpy.container.host_process import MODULE, HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.scheduling import SchedulerHost
+from heronpy.container.teardown import vanished
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
 from heronpy.kernel.plans import PackingPlan
@@ -121,6 +122,10 @@ def host(file: str, ready: int | None = None) -> None:
     state = open_state(config, registry)
     try:
         scheduler = _claim(launch, state, registry)
+        while scheduler is None and launch.keeper == "framework" and is_current(state, launch):
+            # the framework took our predecessor for dead: soon the state tree will, too
+            vanished(state, Tree(launch.topology).scheduler)
+            scheduler = _claim(launch, state, registry)
         if scheduler is None:
             _tell(ready)
         else:

@@ -54,12 +54,12 @@ def kill_topology(
             request = Request(kind="kill", keep_logs=keep_logs, keep_checkpoints=keep_checkpoints)
             asked = not host.stopped
             done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
-            if done and _vanished(state, tree.root):
+            if done and vanished(state, tree.root):
                 host.wait()
                 clear_uploads(config, uploads)
                 return True
             host.kill("does not answer" if asked else "is stopped")
-            _vanished(state, tree.scheduler)
+            vanished(state, tree.scheduler)
     launch = TopologyLaunch.read(file) if file.exists() else None
     if launch is not None:
         _kill_containers(config, state, launch, str(file))
@@ -125,7 +125,7 @@ def _plan(state: StateManager, name: str) -> PackingPlan:
         return PackingPlan(name, "", (), 1)
 
 
-def _vanished(state: StateManager, path: str) -> bool:
+def vanished(state: StateManager, path: str) -> bool:
     """Wait a moment for a node to go; says whether it did."""
     changed = threading.Event()
     watch = state.watch(path, changed.set)

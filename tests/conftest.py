@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from support.reachable import ReachableNetwork
 from support.servers import running
 from support.spark_cluster import SparkCluster
+from support.yarn_cluster import YarnCluster
 from support.zookeeper import ZooKeeper
 
 from heronpy.kernel.processes import process
@@ -31,7 +32,7 @@ GRACE = 5.0
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What shares servers runs in one process, when the tests are spread over several."""
     for item in items:
-        for shared in {"zookeeper", "ensemble", "spark_cluster"}.intersection(
+        for shared in {"zookeeper", "ensemble", "spark_cluster", "yarn_cluster"}.intersection(
             getattr(item, "fixturenames", ())
         ):
             item.add_marker(pytest.mark.xdist_group(shared))
@@ -100,6 +101,18 @@ def spark_cluster(spark_cluster_of_the_run: SparkCluster) -> Iterator[SparkClust
     """A Spark Master and two Workers for all tests; those that a test kills run again when it is over."""
     yield spark_cluster_of_the_run
     spark_cluster_of_the_run.start()
+
+
+@pytest.fixture(scope="session")
+def yarn_cluster_of_the_run(network: ReachableNetwork) -> Iterator[YarnCluster]:
+    yield from _started(YarnCluster(network))
+
+
+@pytest.fixture
+def yarn_cluster(yarn_cluster_of_the_run: YarnCluster) -> Iterator[YarnCluster]:
+    """A ResourceManager and two NodeManagers for all tests; those that a test kills run again afterwards."""
+    yield yarn_cluster_of_the_run
+    yarn_cluster_of_the_run.start()
 
 
 class _Servers(Protocol):

@@ -48,6 +48,8 @@ class Launcher(abc.ABC):
     """Handed to a scheduler by the engine; describes containers without starting anything."""
 
     topology: str
+    #: of this submit alone, in small letters and digits
+    execution: str
 
     @abc.abstractmethod
     def container(self, container_id: int) -> Launch:

@@ -11,5 +11,6 @@ from heronpy.kernel.plugin import Scheduler, hookimpl
 def heron_schedulers() -> Mapping[str, type[Scheduler]]:
     from heronpy.plugins.scheduler.local import LocalScheduler
     from heronpy.plugins.scheduler.spark import SparkScheduler
+    from heronpy.plugins.scheduler.yarn import YarnScheduler
 
-    return {"local": LocalScheduler, "spark": SparkScheduler}
+    return {"local": LocalScheduler, "spark": SparkScheduler, "yarn": YarnScheduler}

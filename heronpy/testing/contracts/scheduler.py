@@ -35,6 +35,7 @@ class SleeperLauncher(Launcher):
     """Containers that leave a marker file when they start and then do nothing."""
 
     topology = "contract"
+    execution = "c0ffee"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
