@@ -46,23 +46,30 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
     except StartFailed as failure:
         progress.clear()
         _show_failure(config, state, name, failure.who)
-        kill_topology(config, state, name, config.number("kill.timeout"), keep_logs=True)
+        kill_topology(
+            config,
+            state,
+            name,
+            config.number("kill.timeout"),
+            keep_logs=True,
+            keep_objects=prepared.inherits,
+        )
         raise
     except KeyboardInterrupt:
         progress.say(f"stopping {name}")
-        take_down(config, state, name)
+        take_down(config, state, name, keep_objects=prepared.inherits)
         raise
     finally:
         progress.clear()
     return launch
 
 
-def take_down(config: Config, state: StateManager, name: str) -> None:
+def take_down(config: Config, state: StateManager, name: str, *, keep_objects: bool = False) -> None:
     """End a topology; a Ctrl-C meanwhile ends it at once."""
     try:
-        kill_topology(config, state, name, config.number("kill.timeout"))
+        kill_topology(config, state, name, config.number("kill.timeout"), keep_objects=keep_objects)
     except KeyboardInterrupt:
-        kill_topology(config, state, name, 0.0)
+        kill_topology(config, state, name, 0.0, keep_objects=keep_objects)
 
 
 def _show_failure(config: Config, state: StateManager, name: str, who: str) -> None:

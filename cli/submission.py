@@ -20,6 +20,7 @@ from heronpy.container.folders import create_launch, launch_file, work_folder
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
+from heronpy.kernel.checkpoints.names import components_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
@@ -54,6 +55,8 @@ class Prepared(NamedTuple):
     packing: PackingPlan
     #: what it begins with, if not with nothing
     base: Base | None = None
+    #: whether its components find objects of their own, kept when a topology of this name was killed
+    inherits: bool = False
 
 
 class StartFailed(UserError):
@@ -97,7 +100,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
         return _start(config, state, prepared, execution, scheduler)
     except BaseException as error:
         killed = isinstance(error, Exception) and _was_killed(state, name)
-        _clear_after(error, config, state, name)
+        _clear_after(error, config, state, prepared)
         if killed:
             raise _killed_meanwhile(name) from error
         if isinstance(error, OSError):
@@ -219,14 +222,25 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
     for component in topology.components:
         tree_limits({**topology.config, **component.config})
     drops_when_full(topology, default=config["credit.when_full"] == "drop")
-    if checkpoint_interval(topology, config):
-        open_checkpoint_store(config, registry).close()
+    inherits = _opened_store(config, registry, topology)
     manager = registry.resource_manager(config.text("packing.algorithm"))()
     try:
         manager.initialize(config, topology)
-        return Prepared(topology, manager.pack())
+        return Prepared(topology, manager.pack(), inherits=inherits)
     finally:
         manager.close()
+
+
+def _opened_store(config: Config, registry: Registry, topology: LogicalPlan) -> bool:
+    """Make sure that the checkpoint store can be had where it is needed; whether components find objects."""
+    keeps = any(component.keeps_objects for component in topology.components)
+    if not keeps and not checkpoint_interval(topology, config):
+        return False
+    store = open_checkpoint_store(config, registry)
+    try:
+        return keeps and bool(store.names(f"{components_prefix(topology.name)}/"))
+    finally:
+        store.close()
 
 
 def _execution(config: Config) -> Execution:
@@ -278,9 +292,10 @@ def _clear_old_logs(config: Config, name: str) -> None:
         shutil.rmtree(work_folder(config, name))
 
 
-def _clear_after(error: BaseException, config: Config, state: StateManager, name: str) -> None:
+def _clear_after(error: BaseException, config: Config, state: StateManager, prepared: Prepared) -> None:
+    name = prepared.logical.name
     try:
-        kill_topology(config, state, name, config.number("kill.timeout"))
+        kill_topology(config, state, name, config.number("kill.timeout"), keep_objects=prepared.inherits)
     except (HeronError, OSError) as second:
         msg = f"{error}; clearing up failed too: {second}"
         raise UserError(msg, hint=f"heronpy kill {name}") from error

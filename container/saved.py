@@ -9,11 +9,12 @@ import msgspec
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.collection import delete_checkpoints
 from heronpy.kernel.checkpoints.manifest import read_manifest, ref_name, write_ref
-from heronpy.kernel.checkpoints.names import own_prefix
+from heronpy.kernel.checkpoints.names import components_prefix, own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import CheckpointDamaged, HeronError, UserError
+from heronpy.kernel.errors import CheckpointDamaged, HeronError, NodeMissing, UserError
+from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import CheckpointStore, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.registrations import read
@@ -22,19 +23,24 @@ from heronpy.kernel.tree import Tree
 log = logging.getLogger(__name__)
 
 
-def clear_checkpoints(state: StateManager, launch: TopologyLaunch, *, keep: bool) -> None:
+def clear_checkpoints(
+    state: StateManager, launch: TopologyLaunch, *, keep: bool, keep_objects: bool = False
+) -> None:
     """Remove all that this execution has in the checkpoint store, or all but its complete checkpoints.
 
+    What its components keep there goes as well, unless checkpoints are kept or it is to stay.
     No process of the topology may be left, for it might write more.
     """
     tree = Tree(launch.topology)
     node = _node(state, tree)
     if keep and node is None:
         return  # what is there may be a checkpoint
-    if node is not None and not node.started and node.base is None and not state.exists(tree.update):
+    objects = not keep and not keep_objects and _keeps_objects(state, tree)
+    saved = node is None or node.started or node.base is not None or state.exists(tree.update)
+    if not saved and not objects:
         return  # it has never stored anything, so its store need not even be reachable
     try:
-        _clear(Config.from_plain(launch.config), launch, node, keep)
+        _clear(Config.from_plain(launch.config), launch, node, keep=keep, objects=objects)
     except HeronError as error:
         if keep:
             log.warning("what is not part of a complete checkpoint was not removed: %s", error)
@@ -50,11 +56,24 @@ def _node(state: StateManager, tree: Tree) -> Checkpoints | None:
         return None  # of another version
 
 
-def _clear(config: Config, launch: TopologyLaunch, node: Checkpoints | None, keep: bool) -> None:
+def _keeps_objects(state: StateManager, tree: Tree) -> bool:
+    try:
+        plan = LogicalPlan.from_json(state.get(tree.definition).value)
+    except (NodeMissing, msgspec.DecodeError):
+        return False  # it never came so far, or is of another version
+    return any(component.keeps_objects for component in plan.components)
+
+
+def _clear(
+    config: Config, launch: TopologyLaunch, node: Checkpoints | None, *, keep: bool, objects: bool
+) -> None:
     store = open_checkpoint_store(config)
     try:
         kept = _kept(store, node) if keep and node is not None else []
         delete_checkpoints(store, own_prefix(launch.topology, launch.execution), kept)
+        if objects:
+            for name in store.names(f"{components_prefix(launch.topology)}/"):
+                store.delete(name)
     finally:
         store.close()
 

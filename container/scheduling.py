@@ -303,6 +303,7 @@ class SchedulerHost:
                 self._launch,
                 keep_logs=request.keep_logs,
                 keep_checkpoints=request.keep_checkpoints,
+                keep_objects=request.keep_objects,
             )
             self._stopping = True
             return

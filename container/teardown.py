@@ -37,6 +37,7 @@ def kill_topology(
     *,
     keep_logs: bool = False,
     keep_checkpoints: bool = False,
+    keep_objects: bool = False,
 ) -> bool:
     """End every process of the topology, remove its files and its nodes. False when there was nothing.
 
@@ -51,7 +52,12 @@ def kill_topology(
         state.set(tree.leaving, b"")
     with HostProcess(state, name) as host:
         if host.present:
-            request = Request(kind="kill", keep_logs=keep_logs, keep_checkpoints=keep_checkpoints)
+            request = Request(
+                kind="kill",
+                keep_logs=keep_logs,
+                keep_checkpoints=keep_checkpoints,
+                keep_objects=keep_objects,
+            )
             asked = not host.stopped
             done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
             if done and vanished(state, tree.root):
@@ -70,6 +76,7 @@ def kill_topology(
         launch,
         keep_logs=keep_logs,
         keep_checkpoints=keep_checkpoints,
+        keep_objects=keep_objects,
     )
     clear_uploads(Config.from_plain(launch.config) if launch is not None else config, uploads)
     return True
@@ -83,10 +90,11 @@ def clear_topology(
     *,
     keep_logs: bool,
     keep_checkpoints: bool,
+    keep_objects: bool,
 ) -> None:
     """Remove files, then nodes: while there is a node, somebody can find out what else is left."""
     if launch is not None:
-        clear_checkpoints(state, launch, keep=keep_checkpoints)
+        clear_checkpoints(state, launch, keep=keep_checkpoints, keep_objects=keep_objects)
         shutil.rmtree(launch.sockets, ignore_errors=True)
     kept = {"logs"} if keep_logs else set()
     with contextlib.suppress(FileNotFoundError):

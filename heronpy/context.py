@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from heronpy.arguments import require
 from heronpy.definition import StreamId
+from heronpy.kernel.checkpoints.names import component_prefix
+from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.metrics import IMetric
 from heronpy.stream import GroupingType
 from heronpy.task_hook import (
@@ -45,6 +48,8 @@ class TopologyContext:
         #: name → (metric, seconds between two reports)
         self.metrics: dict[str, tuple[IMetric, float]] = {}
         self.task_hooks: list[ITaskHook] = []
+        #: opens the topology's checkpoint store, if it has one
+        self.store: Callable[[], CheckpointStore] | None = None
 
     def __repr__(self) -> str:
         label = self.plan.task(self.task_id).label
@@ -87,6 +92,23 @@ class TopologyContext:
     def get_component_tasks(self, component_id: str) -> list[int]:
         """The task ids of a component, lowest first."""
         return [task.id for task in self.plan.tasks_of(component_id)]
+
+    def open_store(self) -> CheckpointStore:
+        """The topology's checkpoint store, for objects of the component's own; close it in the end.
+
+        Their names begin with `object_prefix` and a slash. A class that writes any says
+        `keeps_objects = True`: they outlive a restart, also one from a checkpoint, and go when the topology
+        is killed.
+        """
+        if self.store is None:
+            msg = f"{self.component_id!r} needs the checkpoint store, and there is none here"
+            raise TopologyError(msg, hint="TopologyTest(…, settings={'checkpoint.path': str(tmp_path)})")
+        return self.store()
+
+    @property
+    def object_prefix(self) -> str:
+        """Beginning of the names of the component's own objects in the checkpoint store."""
+        return component_prefix(self.plan.topology, self.component_id)
 
     def register_metric(self, name: str, metric: IMetric, time_bucket_in_sec: float) -> None:
         """Report a metric of one's own every so many seconds."""

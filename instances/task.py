@@ -46,6 +46,7 @@ from heronpy.instances.state import Saver, TaskState
 from heronpy.instances.transactions import ROLL, Transactions
 from heronpy.instances.unsent import put_back
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
+from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.loading import load_auto_hooks
 from heronpy.logical import drops_when_full, tree_limits
 from heronpy.spout import BaseSpout, Spout
@@ -194,16 +195,19 @@ def build_task(
     run: int = 0,
     counters: Counters | None = None,
     keeping: Keeping | None = None,
+    store: Callable[[], CheckpointStore] | None = None,
 ) -> Task:
     """Make the component and its surroundings; nothing of the user's runs but constructors.
 
     `run` is on every frame, and frames of another are not heard. `counters` are those of the task that this
-    one takes the place of in the same process. Without `keeping` nothing of the task is saved.
+    one takes the place of in the same process. Without `keeping` nothing of the task is saved;
+    `store` is then for what it keeps itself.
     """
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
     config = merged_config(plan.logical, component.name)
     context = TopologyContext(plan, task_id, config)
+    context.store = keeping.store if keeping is not None else store
     settings = msgspec.structs.replace(settings, drop=drops_when_full(plan.logical, default=settings.drop))
     counters = counters or Counters()
     codec = _codec(config, find_class)

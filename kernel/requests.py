@@ -21,6 +21,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["kill", "restart", "replace"]
     keep_logs: bool = False
     keep_checkpoints: bool = False
+    #: leave what its components keep themselves, for it was there before the topology was
+    keep_objects: bool = False
     #: None is all of them
     container: int | None = None
     #: why to replace it

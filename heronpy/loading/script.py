@@ -92,7 +92,7 @@ def _planned(topologies: list[type[Topology]], source: Source, module: ModuleTyp
         for topology in topologies:
             plan = to_logical_plan(topology, source)
             check_findable(plan, module)
-            plans.append(_with_state_kinds(plan, module))
+            plans.append(_with_what_is_kept(plan, module))
     except UserError as error:
         return Outcome(error=str(error))
     except Exception as error:
@@ -100,12 +100,14 @@ def _planned(topologies: list[type[Topology]], source: Source, module: ModuleTyp
     return Outcome(plans=plans)
 
 
-def _with_state_kinds(plan: LogicalPlan, module: ModuleType) -> LogicalPlan:
-    components = tuple(
-        msgspec.structs.replace(component, state=state_kind(component, class_of(component, plan, module)))
-        for component in plan.components
-    )
-    return msgspec.structs.replace(plan, components=components)
+def _with_what_is_kept(plan: LogicalPlan, module: ModuleType) -> LogicalPlan:
+    components = []
+    for component in plan.components:
+        cls = class_of(component, plan, module)
+        keeps = bool(getattr(cls, "keeps_objects", False))
+        kept = msgspec.structs.replace(component, state=state_kind(component, cls), keeps_objects=keeps)
+        components.append(kept)
+    return msgspec.structs.replace(plan, components=tuple(components))
 
 
 def _failed(error: BaseException, source: Source, hint: str = "") -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections import deque
@@ -14,10 +15,11 @@ import msgspec
 from heronpy.instances.groupings.fields import Fields
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import Task
-from heronpy.kernel.config import load_config
+from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.plans import Input
+from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.testing.clock import Clock
 from heronpy.testing.names import component_called, input_from, stream_called
 from heronpy.testing.placing import Testable, placed
@@ -84,7 +86,9 @@ class TopologyTest:
         form and batches grow, as in production.
         """
         self._plan, self._find = placed(topology, containers)
-        self._flow = _flow(settings or {})
+        config = load_config(os.devnull, environ={}, flags=settings or {})
+        self._flow = _flow(config)
+        self._store = functools.partial(open_checkpoint_store, config) if config["checkpoint.path"] else None
         self._seed = seed
         self.clock = clock or Clock()
         self._fed: dict[str, deque[FedRow]] = {}
@@ -244,7 +248,9 @@ class TopologyTest:
     def _started(self) -> Troupe:
         __tracebackhide__ = True
         if self._troupe is None:
-            self._troupe = Troupe(self._plan, self._find, self._flow, self.clock, self._seed, self._fed)
+            self._troupe = Troupe(
+                self._plan, self._find, self._flow, self.clock, self._seed, self._fed, self._store
+            )
             self._troupe.initialize()
         return self._troupe
 
@@ -258,9 +264,8 @@ class TopologyTest:
         return troupe
 
 
-def _flow(settings: Mapping[str, Any]) -> FlowSettings:
+def _flow(config: Config) -> FlowSettings:
     """One call of next_tuple per turn, so that a test can count them."""
-    config = load_config(os.devnull, environ={}, flags=settings)
     return msgspec.structs.replace(FlowSettings.from_config(config), spout_calls=1)
 
 

@@ -15,6 +15,7 @@ from heronpy.instances.settings import FlowSettings
 from heronpy.instances.spout_task import SpoutTask
 from heronpy.instances.task import Task, build_task
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.spout import Spout
 from heronpy.testing.clock import Clock
 from heronpy.testing.placing import Finder
@@ -36,8 +37,10 @@ class Troupe:
         clock: Clock,
         seed: int | None,
         fed: Mapping[str, deque[FedRow]],
+        store: Callable[[], CheckpointStore] | None = None,
     ) -> None:
         self._plan = plan
+        self._store = store
         self._clock = clock
         self._dice = None if seed is None else random.Random(seed)
         self._downstream = _downstream(plan)
@@ -75,6 +78,7 @@ class Troupe:
             stand_in if component.name in fed else find,
             self._clock.monotonic,
             (lambda _: 0) if self._dice is None else self._dice.randrange,
+            store=self._store,
         )
         if isinstance(task.component, FedSpout):
             task.component.rows = fed[component.name]

@@ -1,4 +1,7 @@
-"""Names in the checkpoint store: TOPOLOGY/EXECUTION/ID/… and TOPOLOGY/EXECUTION/update-EPOCH/…"""
+"""Names in the checkpoint store: TOPOLOGY/EXECUTION/ID/… and TOPOLOGY/EXECUTION/update-EPOCH/…
+
+What components keep there themselves is in TOPOLOGY/components/COMPONENT/…, and outlives an execution.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ MANIFEST: Final = "manifest"
 REF: Final = "ref"
 
 _UPDATE: Final = "update-"
+#: no execution has this name: theirs are hexadecimal
+_COMPONENTS: Final = "components"
 
 
 class Origin(NamedTuple):
@@ -21,6 +26,16 @@ class Origin(NamedTuple):
 def own_prefix(topology: str, execution: str) -> str:
     """All objects of one execution of a topology begin with it and a slash. Nobody else's do."""
     return f"{topology}/{execution}"
+
+
+def components_prefix(topology: str) -> str:
+    """All that the components of a topology keep begins with it and a slash, whichever execution wrote it."""
+    return f"{topology}/{_COMPONENTS}"
+
+
+def component_prefix(topology: str, component: str) -> str:
+    """Beginning of the objects that one component keeps."""
+    return f"{components_prefix(topology)}/{component}"
 
 
 def checkpoint_prefix(prefix: str, checkpoint: int) -> str:

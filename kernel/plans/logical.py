@@ -61,6 +61,8 @@ class Component(msgspec.Struct, frozen=True):
     splits: tuple[str, ...] = ()
     #: what its class keeps, as far as `submit` could tell
     state: StateKind = "unknown"
+    #: whether its class puts objects of its own into the checkpoint store
+    keeps_objects: bool = False
 
     @property
     def by_fields(self) -> bool:

@@ -1,0 +1,118 @@
+"""Who reads a sink, and how far each has come: what all of them have is deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from heronpy.kernel.errors import ObjectMissing, UserError
+from heronpy.spark.options import Options
+from heronpy.spark.segments import COMMITTED, DATA, Offset, Span, common, useless
+from heronpy.spark.shelf import Shelf
+
+READERS: Final = "readers/"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The object readers/NAME: written by the query that reads under this name, and by no other."""
+
+    #: of the process that reads: a query that another one has replaced stops
+    token: str
+    #: what is behind this offset is not needed any more
+    done: dict[str, Span] = {}
+
+
+class Reader:
+    """One query's place in a sink. A query with no memory of its own goes on where this one was.
+
+    A new reader says that it is there before it looks at the others, and one that deletes has said how far it
+    has come before it looks who is there. So at least one of them sees the other: nobody begins with what
+    somebody is about to delete.
+    """
+
+    def __init__(self, shelf: Shelf, name: str) -> None:
+        self._shelf = shelf
+        self._name = name
+        self._object = f"{READERS}{name}"
+        self._token = secrets.token_hex(8)
+        self._entered = False
+
+    def enter(self, *, new: bool) -> Offset:
+        """Take the place. Returns where a query begins that remembers no offset; only that may be `new`."""
+        before = self._read()
+        if before is None and not new:
+            msg = f"nobody has read as {self._name!r} since the segments were cleared, or it was forgotten"
+            raise UserError(msg, hint="a new checkpointLocation, to begin with what is there")
+        if before is not None:
+            done: Offset = before.done
+            if not self._entered:
+                self._write(done)
+        else:
+            self._write({})
+            others = [place.done for name, place in self._places().items() if name != self._name]
+            done = common(others) if others else {}
+            self._write(done)
+        self._entered = True
+        return done
+
+    @property
+    def entered(self) -> bool:
+        return self._entered
+
+    def commit(self, end: Offset) -> None:
+        """All up to this offset has been dealt with: delete what nobody needs. May be repeated."""
+        place = self._read()
+        if place is not None and place.token != self._token:
+            msg = f"another query reads as {self._name!r} now, and this one stops"
+            raise UserError(msg, hint='.option("reader", …) with a name of its own for each query')
+        self._write(end)
+        clear(self._shelf)
+
+    def _read(self) -> Place | None:
+        data = self._shelf.find(self._object)
+        return None if data is None else msgspec.json.decode(data, type=Place)
+
+    def _write(self, done: Offset) -> None:
+        place = Place(self._token, dict(done))
+        self._shelf.write(self._object, msgspec.json.encode(place))
+
+    def _places(self) -> Mapping[str, Place]:
+        return places(self._shelf)
+
+
+def places(shelf: Shelf) -> dict[str, Place]:
+    """All readers that are known."""
+    found = {}
+    for name in shelf.names(READERS):
+        with contextlib.suppress(ObjectMissing):  # forgotten this moment
+            found[name.removeprefix(READERS)] = msgspec.json.decode(shelf.read(name), type=Place)
+    return found
+
+
+def clear(shelf: Shelf) -> None:
+    """Delete what all readers have."""
+    known = [place.done for place in places(shelf).values()]
+    if known:
+        marks = shelf.names(COMMITTED)
+        for name in useless(marks, shelf.names(DATA), common(known)):
+            shelf.delete(name)
+
+
+def forget_reader(reader: str, *, topology: str, component: str, **options: str) -> None:
+    """A query will not come back: nothing is kept for it any more. The options are those of the source."""
+    chosen = Options.parse({"topology": topology, "component": component, **options})
+    shelf = chosen.open("segments")
+    try:
+        known = places(shelf)
+        if reader not in known:
+            names = ", ".join(sorted(known)) or "nobody"
+            msg = f"{chosen.what('segments')} is not read by {reader!r}, but by {names}"
+            raise UserError(msg)
+        shelf.delete(f"{READERS}{reader}")
+        clear(shelf)
+    finally:
+        shelf.close()
