@@ -32,8 +32,9 @@ def refuse_unreachable(config: Config, registry: Registry, topology: LogicalPlan
     if not registry.state_manager(state).shared:
         msg = f"the scheduler {name!r} uses other machines, which do not see the state manager {state!r}"
         raise UserError(msg, hint="--state zookeeper --set state.zookeeper.hosts=…")
-    if checkpoint_interval(topology, config) and not config.text("checkpoint.path"):
-        msg = f"{topology.name!r} saves checkpoints, and other machines do not see this one's disk"
+    keeps = any(component.keeps_objects for component in topology.components)
+    if (keeps or checkpoint_interval(topology, config)) and not config.text("checkpoint.path"):
+        msg = f"{topology.name!r} saves what it has, and other machines do not see this one's disk"
         raise UserError(msg, hint="--set checkpoint.path=… with a folder that all machines see, or a URL")
 
 

@@ -86,7 +86,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
     scheduler = registry.scheduler(config.text("scheduler.name"))
     refuse_unreachable(config, registry, prepared.logical)
     scheduler.preflight(config, prepared.packing)
-    execution = _execution(config)
+    execution = _execution(config, scheduler)
     if launch_file(config, name).exists() and not state.exists(Tree(name).root):
         msg = f"processes of an earlier topology {name!r} may be left: the state tree has forgotten it"
         raise UserError(msg, hint=f"heronpy kill {name}")
@@ -243,7 +243,7 @@ def _opened_store(config: Config, registry: Registry, topology: LogicalPlan) -> 
         store.close()
 
 
-def _execution(config: Config) -> Execution:
+def _execution(config: Config, scheduler: type[Scheduler]) -> Execution:
     return Execution(
         id="",
         submitted_by=requester(),
@@ -252,6 +252,7 @@ def _execution(config: Config) -> Execution:
         packing=config.text("packing.algorithm"),
         scheduler=config.text("scheduler.name"),
         state=config.text("state.manager"),
+        apart=scheduler.remote(config) and not config.text("checkpoint.path"),
     )
 
 

@@ -19,6 +19,7 @@ from heronpy.cli.topologies import open_state, require, require_alive, settled_s
 from heronpy.cli.update_checks import (
     doubts,
     parse_targets,
+    refuse_apart,
     refuse_impossible,
     refuse_second,
     shown,
@@ -129,6 +130,7 @@ def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str
     if not changing and not choices.rebalance:
         return True
     refuse_impossible(logical, changing)
+    refuse_apart(state, name, map(logical.component, changing))
     proposal = propose(config, Registry.load(), now, changing)
     if not proposal.affected:
         click.echo(f"{name}: packing {now.algorithm!r} sees nothing to move", err=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from heronpy.cli.output import elapsed, plural
+from heronpy.container.execution import read_execution
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
 from heronpy.kernel.plans import Component, LogicalPlan
 from heronpy.kernel.plans.key_groups import groups_of
+from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.update import FINISHED, Update
 
 
@@ -81,6 +83,17 @@ def refuse_impossible(logical: LogicalPlan, wanted: Mapping[str, int]) -> None:
         if component.state == "opaque" and component.kind == "bolt":
             msg = f"bolt {name!r} keeps a state per task, which belongs to no key and cannot be divided"
             raise UserError(msg, hint="a fields grouping, and keyed = True in a StatefulComponent")
+
+
+def refuse_apart(state: StateManager, name: str, components: Iterable[Component]) -> None:
+    """What has state is handed over through the checkpoint store, which all machines must see for that."""
+    execution = read_execution(state, name)
+    if execution is None or not execution.apart:
+        return
+    for component in components:
+        if component.splits or component.state in ("keyed", "opaque"):
+            msg = f"{component.name!r} has state, and its machines have no checkpoint store in common"
+            raise UserError(msg, hint="submit with --set checkpoint.path=… that all of them see")
 
 
 def doubts(config: Config, logical: LogicalPlan, wanted: Mapping[str, int]) -> list[str]:

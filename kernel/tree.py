@@ -71,6 +71,8 @@ class Execution(msgspec.Struct, frozen=True):
     packing: str
     scheduler: str
     state: str
+    #: whether its containers are on machines that have no checkpoint store in common
+    apart: bool = False
 
 
 class Live(msgspec.Struct, frozen=True):

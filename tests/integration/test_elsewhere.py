@@ -166,6 +166,23 @@ def test_modules_beside_the_file_and_on_the_path_travel(there: Elsewhere, tmp_pa
     assert where.startswith(str(there.disk))
 
 
+def test_state_needs_a_place_that_all_machines_see(there: Elsewhere, tmp_path: Path) -> None:
+    words = (str(TOPOLOGIES / "live_words.py"), "ATMOST_ONCE", "100", "0", str(tmp_path))
+    there.submit(*words)
+    complaint = there.engine.fails("update", "LiveWords", "count=3")
+    assert "'count' has state, and its machines have no checkpoint store in common" in complaint
+    assert "no checkpoint store" in there.engine.fails("restart", "LiveWords", "1")
+    assert "no checkpoint store" in there.engine.fails("checkpoints", "LiveWords", "--take")
+    there.engine.ok("kill", "LiveWords")
+
+    there.submit(*words, "--set", f"checkpoint.path={tmp_path / 'saved'}")
+    assert "0 tuples lost" in there.engine.ok("update", "LiveWords", "count=3", "words=3", "--yes")
+    complaint = there.engine.fails(
+        "submit", words[0], "EFFECTIVELY_ONCE", *words[2:], "--name", "Other", *there.flags
+    )
+    assert "--set checkpoint.path=" in complaint
+
+
 def test_other_machines_need_a_state_tree_that_they_see(there: Elsewhere) -> None:
     complaint = there.engine.fails("submit", *TRICKLE, *there.flags, "--state", "localfs")
     assert "which do not see the state manager 'localfs' (try: --state zookeeper" in complaint
