@@ -16,6 +16,8 @@ def caught(mutant: Mutant) -> Outcome | None:
     suited = (seed for seed in range(FIRST, FIRST + 10 * ENOUGH) if profile_of(seed) in mutant.profiles)
     for _, seed in zip(range(ENOUGH), suited, strict=False):
         outcome = run_schedule(seed)
+        crashes = [failure for failure in outcome.failures if failure.startswith("error")]
+        assert not crashes, f"the mutant itself is broken: {crashes}"
         if any(failure.startswith(mutant.oracles) for failure in outcome.failures):
             return outcome
     return None

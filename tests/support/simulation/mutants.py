@@ -51,7 +51,7 @@ def instance_fence_off(patch: pytest.MonkeyPatch) -> None:
 
 def container_fence_off(patch: pytest.MonkeyPatch) -> None:
     """A Stream Manager hears one that has been replaced."""
-    patch.setattr(Inbound, "fence", lambda self, container, incarnation: None)
+    patch.setattr(Inbound, "fence", lambda self, container, incarnation, key="": None)
 
 
 def ack_before_process(patch: pytest.MonkeyPatch) -> None:
