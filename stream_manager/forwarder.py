@@ -52,6 +52,8 @@ class Forwarder:
         self._newest: dict[int, int] = {}
         #: tasks that have left the plan last: their neighbours may not know yet
         self._gone: set[int] = set()
+        #: highest task id of any plan so far: ids above it are of one that others have read before us
+        self._highest = 0
         self._complaints = Sparing(log)
         self._held: set[Exit] = set()
         #: by exits that are no more
@@ -72,6 +74,7 @@ class Forwarder:
         """
         tasks = {task.id: task.container for plan in plans for task in plan.tasks}
         containers = set(tasks.values())
+        self._highest = max(self._highest, *tasks)
         for container in self._by_container.keys() - containers:
             out = self._by_container.pop(container)
             self._close(out)
@@ -188,9 +191,9 @@ class Forwarder:
             self._reject(peer_name(parts[0]), str(error))
             return
         out = self._exits.get(destination)
-        if out is None and destination in self._gone and not has_tuples(prefix):
-            return
         if out is None:
+            if (destination in self._gone or destination > self._highest) and not has_tuples(prefix):
+                return  # talk of credit with somebody who has left, or is still to come: asked again then
             self._reject(peer_name(identity), f"no task {destination} in the plan")
             return
         self.frames += 1

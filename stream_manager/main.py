@@ -18,7 +18,6 @@ from heronpy.kernel.addresses import (
 )
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
@@ -137,9 +136,7 @@ class StreamManager:
 
     def _refresh(self) -> None:
         """Something in the tree has changed: read again all that we live by."""
-        # the update first: when it is over, the plan that is read after it is the one that it led to
-        self._refresh_update()
-        self._refresh_plan()
+        self._refresh_plans()
         self._refresh_live()
         self._refresh_checkpoints()
         if self._plan is not None:
@@ -150,18 +147,37 @@ class StreamManager:
             self._peers.refresh(sorted(containers))
         self._master.refresh(on_connected=self._report)
 
-    def _refresh_plan(self) -> None:
-        try:
-            data = self._state.get(self._tree.physical_plan).value
-        except NodeMissing:
-            return
-        if data == self._plan_json:
-            return
+    def _refresh_plans(self) -> None:
+        """Tasks and containers of the plan to come are known before anything is sent to them."""
+        # The update first: when it is over, the plan that is read after it is the one that it led to. All is
+        # read before anything is routed: by the old plan alone, who came with the next would be cut off.
+        update = read(self._state, self._tree.update, Update)
+        if update is not None and update.number == self._update.number:
+            update = None
+        coming = read(self._state, self._tree.next_plan, PhysicalPlan) if update is not None else None
+        plan = read(self._state, self._tree.physical_plan, msgspec.Raw)
+        notices: list[PlanNotice | UpdateNotice] = []
+        if update is not None:
+            notices.append(self._take_update(update, coming))
+        if plan is not None and bytes(plan) != self._plan_json:
+            notices.append(self._take_plan(bytes(plan)))
+        if notices:
+            self._route()
+        for notice in notices:
+            self._tell_all(notice)
+
+    def _take_update(self, update: Update, coming: PhysicalPlan | None) -> UpdateNotice:
+        self._over = update.phase in FINISHED
+        self._next_plan = coming if coming is not None and coming.epoch == update.epoch else None
+        next_plan = self._next_plan.to_json() if self._next_plan is not None else b""
+        self._update = UpdateNotice(number=update.number, node=update.to_json(), next_plan=next_plan)
+        return self._update
+
+    def _take_plan(self, data: bytes) -> PlanNotice:
         plan = PhysicalPlan.from_json(data)
         log.info("plan %d: %d tasks", plan.epoch, len(plan.tasks))
         self._old_plan, self._plan, self._plan_json = self._plan, plan, data
-        self._route()
-        self._tell_all(PlanNotice(epoch=plan.epoch, plan=data))
+        return PlanNotice(epoch=plan.epoch, plan=data)
 
     def _refresh_live(self) -> None:
         live = read(self._state, self._tree.live, Live) or Live(RUNNING)
@@ -176,22 +192,6 @@ class StreamManager:
         if node.number != self._checkpoints.number:
             self._checkpoints = CheckpointsNotice(number=node.number, node=node.to_json())
             self._tell_all(self._checkpoints)
-
-    def _refresh_update(self) -> None:
-        """Tasks and containers of the plan to come are known before anything is sent to them."""
-        node = read(self._state, self._tree.update, Update)
-        if node is None or node.number == self._update.number:
-            return
-        plan = read(self._state, self._tree.next_plan, PhysicalPlan)
-        self._next_plan = plan if plan is not None and plan.epoch == node.epoch else None
-        self._over = node.phase in FINISHED
-        self._route()
-        self._update = UpdateNotice(
-            number=node.number,
-            node=node.to_json(),
-            next_plan=self._next_plan.to_json() if self._next_plan is not None else b"",
-        )
-        self._tell_all(self._update)
 
     def _plans(self) -> list[PhysicalPlan]:
         """The plan in force; until an update is over, also the ones before and after it."""

@@ -258,8 +258,19 @@ def test_talk_of_credit_with_those_who_left_the_plan_ends_without_a_word(contain
     container.until(lambda: forwarder.backlog == 2)
     forwarder.use_plan(small)
     sender.send(sealed(5, kind=CREDIT))
-    sender.send(sealed(99, kind=CREDIT))
+    sender.send(sealed(0, kind=CREDIT))  # nobody had that one
     container.until(lambda: forwarder.rejected)
+    assert (forwarder.dropped, forwarder.rejected) == (0, 1)
+
+
+def test_talk_of_credit_with_those_of_a_plan_still_to_come_is_no_offence(container: Container) -> None:
+    forwarder = container.forwarder
+    sender = container.connect(1, 1)
+    sender.send(sealed(9, kind=CREDIT))
+    sender.send(sealed(9))  # tuples come behind credit only, which nobody can have given
+    container.until(lambda: forwarder.rejected)
+    sender.send(sealed(2, kind=CREDIT))
+    container.until(lambda: forwarder.backlog)
     assert (forwarder.dropped, forwarder.rejected) == (0, 1)
 
 
