@@ -17,12 +17,11 @@ from heronpy.kernel.errors import UserError, did_you_mean
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree import Tree
 
 #: seconds that a Topology Master gets to answer a question
 ANSWER_TIMEOUT = 2.0
 
-#: … and that a new one gets to begin its work
+#: … and that one gets that has just begun, or whose machine is busy
 MOMENT = 5.0
 ASK_EVERY = 0.1
 
@@ -59,13 +58,12 @@ def require_alive(config: Config, state: StateManager, name: str) -> str:
 
 
 def settled_status(state: StateManager, name: str) -> TopologyStatus:
-    """What the master says; one that has just been started gets a moment to hear of everybody."""
+    """What the master says. One that was just started, or is kept from answering, gets a moment."""
     deadline = time.monotonic() + MOMENT
     with MasterClient(state, name) as client:
         while True:
             status = client.status(ANSWER_TIMEOUT)
-            absent = status.state == "UNREACHABLE" and not state.exists(Tree(name).master)
-            if not (absent or status.state == "STARTING") or time.monotonic() > deadline:
+            if status.state not in ("UNREACHABLE", "STARTING") or time.monotonic() > deadline:
                 return status
             time.sleep(ASK_EVERY)
 

@@ -236,13 +236,6 @@ def _follow(
             timeout=choices.timeout,
             see=lambda seen: phases.see(seen, time.monotonic()),
         )
-    except KeyboardInterrupt:
-        progress.clear()
-        again = f"heronpy update {name} {shown(update.wanted)}"
-        click.echo(
-            f"the update goes on; `{again}` follows it again, heronpy status {name} shows it", err=True
-        )
-        raise
     finally:
         progress.clear()
     done = ended.phase == "done"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,9 @@ from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatu
 from heronpy.kernel.transport import Dealer
 from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Registration, Tree
 from heronpy.kernel.visitor import Visitor
+
+#: seconds in which an answer is expected; who takes longer is told what is waited for
+AT_ONCE = 2.0
 
 
 class MasterClient:
@@ -132,19 +136,32 @@ def _why_unreachable(state: StateManager, topology: str) -> str:
     return "the topology master does not answer; its container is being restarted or the machine is busy"
 
 
-def set_live(state: StateManager, topology: str, wanted: str, timeout: float) -> None:
-    """Pause or resume a topology and wait until every spout has done so."""
+def set_live(
+    state: StateManager, topology: str, wanted: str, timeout: float, progress: Callable[[str], None]
+) -> None:
+    """Pause or resume a topology and wait until every spout has done so, telling `progress` who has not."""
     change_live(state, topology, lambda live: msgspec.structs.replace(live, state=wanted))
     reached = "paused" if wanted == PAUSED else "running"
-    deadline = time.monotonic() + timeout
+    begun, told = time.monotonic(), ""
     with MasterClient(state, topology) as client:
         while True:
-            status = client.status(timeout=max(0.1, deadline - time.monotonic()))
-            spouts = [instance for instance in status.instances if instance.kind == "spout"]
-            late = [spout.label for spout in spouts if spout.state != reached]
-            if spouts and not late:
+            status = client.status(timeout=min(timeout, AT_ONCE))
+            late, waited = _late(status, reached), time.monotonic() - begun
+            if not late:
                 return
-            if time.monotonic() > deadline:
-                msg = f"{', '.join(late) or topology} not {reached} after {timeout:g} s"
+            if status.state == "FAILED" or waited > timeout:
+                msg = f"{topology} has been told, but not everybody has followed after {waited:.0f} s: {late}"
                 raise TimedOut(msg, hint=f"heronpy status {topology}")
+            if waited > AT_ONCE and late != told:
+                told = late
+                progress(f"waiting: {late}")
             time.sleep(0.05)
+
+
+def _late(status: TopologyStatus, reached: str) -> str:
+    """Which spouts are not where they should be; empty when all are."""
+    if status.state == "UNREACHABLE":
+        return status.reason
+    late = [spout for spout in status.instances if spout.kind == "spout" and spout.state != reached]
+    named = ", ".join(f"{spout.label} ({spout.state})" for spout in late)
+    return f"{named} not {reached}" if named else ""

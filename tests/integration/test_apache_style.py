@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
+from support.live import saved_state
 
 HALF = {"seen": 30, "acked": 15, "failed": 15}
 EACH = {"red": 10, "green": 10, "blue": 10}
@@ -67,6 +71,35 @@ def test_every_style_runs_unchanged(engine: Engine, tmp_path: Path) -> None:
     assert list(written(tmp_path, "Hooked.half.hook").values()) == [
         {"prepare": 1, "bolt_execute": 30, "bolt_ack": 15, "bolt_fail": 15}
     ]
+    assert engine.leftovers() == []
+
+
+def remembered(engine: Engine, name: str) -> dict[str, int]:
+    """Take a checkpoint; what was counted in it, which is what was emitted up to it."""
+    engine.ok("checkpoints", name, "--take")
+    saved = saved_state(engine, name)
+    colours = ("red", "green", "blue", "white", "black")
+    emitted = collections.Counter(
+        colours[place % len(colours)] for sent in saved["colours"].values() for place in range(sent)
+    )
+    assert len(saved["colours"]) == 2
+    assert saved["tally"] == emitted
+    return emitted
+
+
+@pytest.mark.cluster
+def test_what_a_stateful_component_puts_aside_before_a_checkpoint_it_gets_back(engine: Engine) -> None:
+    engine.ok("submit", str(TOPOLOGIES / "remembering.py"), "Remembering", timeout=120)
+    before = remembered(engine, "Remembering")
+    victim = next(row for row in engine.status("Remembering")["instances"] if row["component"] == "tally")
+    os.kill(victim["pid"], signal.SIGKILL)
+    wait_until(
+        lambda: engine.status("Remembering")["checkpoints"]["run"] == 2, 60, "a restore", engine.log_tails
+    )
+    after = remembered(engine, "Remembering")
+    assert after.keys() == before.keys()
+    assert all(after[colour] > before[colour] for colour in before)
+    engine.ok("kill", "Remembering")
     assert engine.leftovers() == []
 
 

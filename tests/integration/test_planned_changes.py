@@ -33,7 +33,8 @@ def all_counted(engine: Engine, words: LiveWords) -> None:
     print(account)
     assert account == (0, account.words, account.words)
     assert (status["lost_min"], status["lost_max"]) == (0, 0)
-    assert sum(one["dropped"] + one["rejected"] for one in status["containers"]) == 0
+    refused = sum(one["dropped"] + one["rejected"] for one in status["containers"])
+    assert refused == 0, f"{status['containers']}\n{engine.log_tails()}"
     assert sum(one["rejected"] for one in status["instances"]) == 0
     words.end()
 

@@ -21,6 +21,7 @@ from heronpy.cli.update_view import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
 from heronpy.kernel.live import change_live, config_for
+from heronpy.kernel.master import client
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, next_plan, physical_plan
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.tree import Execution, Live, Registration, Tree
@@ -73,6 +74,7 @@ def config(tmp_path: Path) -> Config:
 def state(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StateManager]:
     """A topology that runs as far as the state tree can tell; nobody answers for its master."""
     monkeypatch.setattr(topologies, "ANSWER_TIMEOUT", 0.05)
+    monkeypatch.setattr(topologies, "MOMENT", 0.05)
     state = opening.open_state(config)
     path = tmp_path / "shop.py"
     path.write_text(SHOP)
@@ -281,8 +283,23 @@ def test_ctrl_c_leaves_the_update_alone_and_says_so(heronpy: Heronpy, state: Sta
     shown = heronpy("update", "Shop", "spent=3")
     thread.join()
     assert shown.exit_code == 130
-    assert "the update goes on; `heronpy update Shop spent=3` follows it again" in shown.stderr
+    assert shown.stderr.count("the update goes on; `heronpy update Shop spent=3` follows it again") == 1
     assert node(state).phase == "proposed"
+
+
+def test_pausing_says_whom_it_waits_for_and_gives_up_in_time(
+    heronpy: Heronpy, state: StateManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "AT_ONCE", 0.05)
+    shown = heronpy("deactivate", "Shop", "--timeout", "300ms")
+    silent = "the topology master does not answer; its container is being restarted or the machine is busy"
+    told = "Shop has been told, but not everybody has followed after 0 s"
+    assert shown.exit_code == 3
+    assert shown.stderr.splitlines() == [
+        f"waiting: {silent}",
+        f"error: {told}: {silent} (try: heronpy status Shop)",
+    ]
+    assert live(state).state == "PAUSED"
 
 
 def test_a_topology_without_a_master_is_left_alone(heronpy: Heronpy, state: StateManager) -> None:
