@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 
 import click
+import msgspec
 
 from heronpy.cli import status_view
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json, table
 from heronpy.cli.progress_view import progress
 from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require_alive
+from heronpy.container.host_process import links
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.status import TopologyStatus
@@ -25,6 +27,7 @@ def command(config: Config, name: str, verbose: bool, output: str) -> None:
     """Show the state of topology NAME, its numbers, and what it waits for."""
     with open_state(config) as state:
         status = topology_status(state, require_alive(config, state, name), timeout=ANSWER_TIMEOUT)
+        status = msgspec.structs.replace(status, links=links(state, name))
     if output == "json":
         echo_json(status)
     else:
@@ -34,6 +37,8 @@ def command(config: Config, name: str, verbose: bool, output: str) -> None:
 def _sections(status: TopologyStatus, verbose: bool) -> list[str]:
     now = time.time()
     lines = [status_view.headline(status, now), *progress(status, now), *status_view.notes(status, now)]
+    # a folder of this machine is what `heronpy logs` is for
+    lines += [f"{what}: {where}" for what, where in status.links.items() if "://" in where]
     sections = ["\n".join(lines)]
     if status.instances:
         sections.append(table(status_view.COMPONENT_HEADERS, status_view.component_rows(status)))

@@ -16,6 +16,7 @@ import msgspec
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.processes import boot_id, process
+from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,12 @@ class HostNode(msgspec.Struct, frozen=True):
         ours = process(os.getpid())
         assert ours is not None
         return cls(ours.pid, socket.gethostname(), ours.started, boot_id(), dict(links))
+
+
+def links(state: StateManager, topology: str) -> dict[str, str]:
+    """Where a person can look, as its scheduler says; nothing while it has no process."""
+    node = read(state, Tree(topology).scheduler, HostNode)
+    return node.links if node is not None else {}
 
 
 class HostProcess:

@@ -161,6 +161,8 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     packing: str = ""
     scheduler: str = ""
     reliability: str = ""
+    #: where a person can look, as the scheduler says: name to address
+    links: dict[str, str] = {}
     #: control messages and connections that the Topology Master refused
     rejected: int = 0
     containers: tuple[ContainerStatus, ...] = ()

@@ -19,20 +19,25 @@ TOPOLOGIES = Path(__file__).parent.parent / "integration" / "topologies"
 class Engine:
     """Runs verbs as a user would, each in a process of its own."""
 
+    #: seconds that a verb may take if nothing else is said
+    patience = 60.0
+
     def __init__(self, home: Path, front: Sequence[str] = ()) -> None:
         self.home = home
         #: what runs the command, when it shall not run just here
         self._front = front
         self.environment = {**os.environ, "HERONPY_HOME": str(home), "NO_COLOR": "1"}
 
-    def run(self, *args: str, timeout: float = 60.0, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *args: str, timeout: float | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a verb; the result has its exit code and output."""
         return subprocess.run(
             [*self._front, str(Path(sys.executable).parent / "heronpy"), *args],
             env={**self.environment, **environment},
             capture_output=True,
             text=True,
-            timeout=timeout,
+            timeout=timeout or self.patience,
             stdin=subprocess.DEVNULL,
             check=False,
         )
@@ -48,7 +53,7 @@ class Engine:
             stdin=subprocess.DEVNULL,
         )
 
-    def ok(self, *args: str, timeout: float = 60.0, **environment: str) -> str:
+    def ok(self, *args: str, timeout: float | None = None, **environment: str) -> str:
         """Run a verb that must succeed; its standard output."""
         done = self.run(*args, timeout=timeout, **environment)
         assert done.returncode == 0, (
@@ -56,7 +61,7 @@ class Engine:
         )
         return done.stdout
 
-    def fails(self, *args: str, code: int = 1, timeout: float = 60.0, **environment: str) -> str:
+    def fails(self, *args: str, code: int = 1, timeout: float | None = None, **environment: str) -> str:
         """Run a verb that must fail with this code and without a traceback; its standard error."""
         done = self.run(*args, timeout=timeout, **environment)
         assert done.returncode == code, (

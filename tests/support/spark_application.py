@@ -15,7 +15,6 @@ from heronpy.plugins.scheduler.spark.settings import SparkSettings
 #: settings of a JVM that starts fast and stays small
 SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 QUICK = (
-    "spark.ui.enabled=false",
     f"spark.driver.extraJavaOptions={SMALL}",
     f"spark.executor.extraJavaOptions={SMALL}",
     "spark.executor.memory=512m",

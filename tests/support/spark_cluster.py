@@ -98,7 +98,7 @@ class SparkCluster:
         try:
             with urllib.request.urlopen(f"http://{self._network.here}:{self._ui}/json/", timeout=2) as answer:
                 workers = json.load(answer)["workers"]
-        except OSError:
+        except (OSError, ValueError):  # its pages come up one after another
             return None
         return [worker["state"] for worker in workers].count("ALIVE")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import os
 import re
@@ -42,6 +41,9 @@ _FIXED = {
 _DEFAULTS = {
     "spark.driver.memory": "512m",
     "spark.log.level": "WARN",
+    # with spark.cores.max, containers wait a moment for all executors, and spread over them
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "5s",
     "spark.ui.showConsoleProgress": "false",
 }
 
@@ -161,7 +163,6 @@ def _chosen(words: tuple[str, ...]) -> dict[str, str]:
     return chosen
 
 
-@functools.cache
 def _spark_defaults() -> dict[str, str]:
     """What spark-defaults.conf says: a key, white space or an equals sign, and a value on each line."""
     home = spark_home()

@@ -1,0 +1,138 @@
+"""Topologies on a real Spark cluster: a Master, and two Workers that are machines with a bare Python."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from support.engine import TOPOLOGIES, wait_until
+from support.fire import Fire
+from support.on_spark import OnSpark
+from support.spark_application import QUICK
+from support.spark_cluster import SparkCluster
+from support.zookeeper import ZooKeeper
+
+from heronpy.kernel.processes import process
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+
+LEDGER = struct.Struct("<III")
+TRICKLE = str(TOPOLOGIES / "trickle.py")
+#: a container for each instance
+ONE_EACH = (
+    *("--packing", "binpack"),
+    *("--set", "topology.container.max.instances=1"),
+    *("--set", "topology.container.cpu=2"),
+    *("--set", "topology.container.ram=4GB"),
+    *("--set", "topology.container.disk=20GB"),
+)
+
+
+@pytest.fixture
+def spark(spark_cluster: SparkCluster, reachable_zookeeper: ZooKeeper, tmp_path: Path) -> Iterator[OnSpark]:
+    engine = OnSpark(tmp_path / "home", spark_cluster, reachable_zookeeper)
+    yield engine
+    engine.close()
+
+
+def test_the_same_file_counts_exactly_and_leaves_nothing(spark: OnSpark, tmp_path: Path) -> None:
+    total = 1_000_000
+
+    def arrived() -> int:
+        return sum(path.stat().st_size for path in tmp_path.glob("ledger-*")) // LEDGER.size
+
+    spark.ok("submit", str(TOPOLOGIES / "ledger.py"), str(total // 2), str(tmp_path))
+    assert {spark.machine_of(container) for container in range(4)} == set(spark.cluster.machines)
+    wait_until(lambda: arrived() >= total, 200, "all tuples", spark.log_tails)
+    entries = [each for path in tmp_path.glob("ledger-*") for each in LEDGER.iter_unpack(path.read_bytes())]
+    numbers = Counter((source, number) for source, number, _ in entries)
+    sources = sorted({source for source, _ in numbers})
+    assert sorted(numbers) == [(source, number) for source in sources for number in range(total // 2)]
+    assert set(numbers.values()) == {1}
+
+    assert spark.ok("logs", "LedgerTopology", "ledger[0]", "-n", "1").endswith(" runs ledger[0]\n")
+    spark.ok("kill", "LedgerTopology")
+    assert spark.leftovers() == []
+
+
+def test_nothing_is_lost_whoever_of_spark_dies(spark: OnSpark, tmp_path: Path) -> None:
+    fire = Fire(spark, tmp_path, "ATLEAST_ONCE", "spark")
+
+    def strike(what: str, blow: Callable[[], None], dying: set[int]) -> None:
+        begun = time.monotonic()
+        blow()
+        wait_until(lambda: not any(map(_alive, dying)), 60, f"{what}: the old ones are gone", spark.log_tails)
+        gone, since = time.monotonic(), fire.sizes()
+        wait_until(lambda: fire.flows(since), 200, f"{what}: every path flows", spark.log_tails)
+        fire.recoveries.append(time.monotonic() - begun)
+        print(f"{what}: gone after {gone - begun:.1f} s, every path flowed after {fire.recoveries[-1]:.1f} s")
+
+    first = spark.pids()["container 1"]
+    strike("a container", lambda: os.kill(first, signal.SIGKILL), {first})
+
+    machine = spark.machine_of(1)
+    there = {spark.pids()[f"container {each}"] for each in (0, 1, 2) if spark.machine_of(each) == machine}
+    strike("a Worker", lambda: spark.cluster.kill_worker(machine), there)
+    spark.cluster.start()
+
+    host = _host(spark)
+    strike("the driver's Python", host.kill, set(spark.pids().values()))
+    (jvm,) = [child for child in _host(spark).children() if child.name() == "java"]
+    strike("the driver's JVM", jvm.kill, set(spark.pids().values()))
+
+    fire.drain()
+    verdict = fire.verdict()
+    print(verdict, fire.progress())
+    assert (verdict.lost, verdict.unexpected) == (0, 0)
+    fire.end()
+
+
+def test_a_container_comes_and_goes_and_the_others_notice_nothing(spark: OnSpark) -> None:
+    spark.ok("submit", TRICKLE, "t", *ONE_EACH)
+    link = spark.status("t")["links"]["spark ui"]
+    assert f"\nspark ui: {link}\n" in spark.ok("status", "t")
+    assert b"container 2 of t" in urllib.request.urlopen(f"{link}/jobs/").read()
+    before, everybody = spark.pids(), _pids(spark)
+    assert {"container 0", "container 1", "container 2", "sink[0]"} <= set(before)
+
+    spark.ok("update", "t", "sink=2")
+    assert spark.pids().keys() - before.keys() == {"container 3", "sink[1]"}
+    assert everybody <= _pids(spark)
+
+    spark.ok("update", "t", "sink=1")
+    wait_until(lambda: _pids(spark) == everybody, 30, "all of the third container is gone", spark.log_tails)
+    assert spark.status("t")["state"] == "RUNNING"
+    spark.ok("kill", "t")
+    assert spark.leftovers() == []
+
+
+def test_a_container_without_a_slot_is_named_and_nothing_stays(spark: OnSpark) -> None:
+    few = ",".join((*QUICK, "spark.task.cpus=6"))
+    words = ("--set", f"scheduler.spark.conf={few}", "--timeout", "60s")
+    told = spark.fails("submit", TRICKLE, "t", *ONE_EACH, *words)
+    assert "waits: Spark has no free slot for it, of 2" in told
+    spark.ok("kill", "t")
+    assert spark.leftovers() == []
+
+
+def _pids(spark: OnSpark) -> set[int]:
+    return {each.pid for each in spark.containers_processes()}
+
+
+def _host(spark: OnSpark) -> psutil.Process:
+    found = [each for each in spark.processes() if "heronpy.container.scheduler_host" in each.cmdline()]
+    (host,) = [each for each in found if any(child.name() == "java" for child in each.children())]
+    return host
+
+
+def _alive(pid: int) -> bool:
+    found = process(pid)
+    return found is not None and found.alive
