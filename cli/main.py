@@ -35,6 +35,7 @@ VERBS = {
     "kill": "End topologies and clear all they left.",
     "bench": "Measure how many words a second this machine counts.",
     "plugins": "List the installed plugins.",
+    "plugin": "Make the package of a new plugin.",
     "config": "Show the settings and where each comes from.",
     "completion": "Print the completion script for a shell.",
     "version": "Show the versions of heronpy, Python and pyzmq.",

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -101,13 +100,6 @@ class Elsewhere:
 def _name(process: psutil.Process) -> str:
     words = process.cmdline()
     return f"container {words[-1]}" if "heronpy.container.guest" in words else process.name()
-
-
-@pytest.fixture(scope="session")
-def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bare")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    return folder / "bin" / "python"
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -131,7 +132,11 @@ class StateManagerContract(abc.ABC):
     def owner(self, path: str) -> Iterator[subprocess.Popen[bytes]]:
         """Another process that owns an ephemeral node."""
         command = self.owner_command(path)
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        # it finds what we find, also a package that is not installed
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        ) as process:
             assert process.stdin is not None
             assert process.stdout is not None
             try:

@@ -1,0 +1,153 @@
+"""The scheduler of the plugin tutorial: containers on two machines that have a bare Python and a shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.engine import TOPOLOGIES, Engine, wait_until
+from support.reachable import ReachableNetwork
+from support.zookeeper import ZooKeeper
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "examples" / "plugins" / "heronpy-ssh-scheduler"
+TUPLES = 20_000
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy, because a build leaves files in the folder it is given."""
+    copy = tmp_path_factory.mktemp("source") / PACKAGE.name
+    return shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+
+
+@pytest.fixture(scope="module")
+def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("installed"))
+    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", folder]
+    subprocess.run([sys.executable, "-m", "pip", *install, str(source)], check=True)
+    return folder
+
+
+class Machines:
+    """Network namespaces with a disk each, and a command that does for them what ssh does."""
+
+    def __init__(self, network: ReachableNetwork, disks: Path, folder: Path) -> None:
+        self.names = network.machines
+        self.disks = disks / "disks"
+        for name in self.names:
+            (self.disks / name).mkdir(parents=True)
+        self.ssh = folder / "ssh"
+        self.ssh.write_text(
+            f'#!/bin/sh\ncd "{self.disks}/$1"\n'
+            f'exec {shutil.which("ip")} netns exec "$1" env -i PATH=/usr/bin:/bin "TMPDIR=$PWD" sh -c "$2"\n'
+        )
+        self.ssh.chmod(0o755)
+
+    def processes(self, machine: str) -> dict[int, str]:
+        """Pid and command line of those that run on one of them."""
+        pids = subprocess.run(["ip", "netns", "pids", machine], capture_output=True, text=True, check=True)
+        return {int(pid): _command_line(pid) for pid in pids.stdout.split()}
+
+    def left(self) -> list[str]:
+        files = [
+            str(path) for name in self.names for path in (self.disks / name).rglob("*") if path.is_file()
+        ]
+        return [*files, *(line for name in self.names for line in self.processes(name).values())]
+
+
+def _command_line(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except FileNotFoundError:
+        return ""
+
+
+@pytest.fixture
+def machines(network: ReachableNetwork, temporary: Path, tmp_path: Path) -> Iterator[Machines]:
+    made = Machines(network, temporary, tmp_path)
+    yield made
+    shutil.rmtree(made.disks)
+
+
+@pytest.fixture
+def cluster(engine: Engine, installed: str, reachable_zookeeper: ZooKeeper) -> Engine:
+    """Commands that find the state tree in ZooKeeper, and the plugin."""
+    engine.environment["PYTHONPATH"] = installed
+    for key, value in reachable_zookeeper.settings(reachable_zookeeper.fresh_root()).items():
+        engine.environment[f"HERONPY_{key.upper().replace('.', '_')}"] = value
+    return engine
+
+
+def test_the_package_passes_its_own_tests(source: Path, installed: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", "tests"],
+        cwd=source,
+        env={**os.environ, "PYTHONPATH": installed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_topology_runs_on_two_machines_and_leaves_nothing(
+    cluster: Engine, machines: Machines, bare_python: Path, tmp_path: Path
+) -> None:
+    flags = {"machines": ",".join(machines.names), "command": machines.ssh, "python": bare_python}
+    words = [f"--set=plugins.ssh.{key}={value}" for key, value in flags.items()]
+    topology = (str(TOPOLOGIES / "ledger.py"), str(TUPLES), str(tmp_path))
+    cluster.ok("submit", *topology, "--scheduler", "ssh", "--set=topology.stmgrs=2", *words, timeout=110)
+    for number, machine in enumerate(machines.names):
+        containers = {each for line in machines.processes(machine).values() for each in _containers(line)}
+        assert containers == ({0, 2} if number == 0 else {1})
+    wait_until(lambda: _written(tmp_path) >= 2 * TUPLES, 60, "all tuples", cluster.log_tails)
+    assert set(_arrived(tmp_path).values()) == {1}
+    assert len(_arrived(tmp_path)) == 2 * TUPLES
+
+    logs = cluster.run("logs", "LedgerTopology")
+    assert logs.stderr == ""
+    shown = {line.partition(" | ")[0] for line in logs.stdout.splitlines()}
+    assert {"numbers[0]", "numbers[1]", "ledger[0]", "ledger[1]"} <= shown
+
+    (victim,) = [pid for pid, line in machines.processes(machines.names[1]).items() if 1 in _containers(line)]
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: _runs(cluster, machines, victim), 60, "container 1 is back", cluster.log_tails)
+
+    cluster.ok("kill", "LedgerTopology")
+    assert cluster.leftovers() == []
+    wait_until(lambda: machines.left() == [], 30, "nothing is left there", lambda: str(machines.left()))
+
+
+def _containers(command_line: str) -> list[int]:
+    """The container whose first process this is, if it is one."""
+    return [
+        int(k) for k in re.findall(r"heronpy\.container\.guest container .* (\d+) --lifeline", command_line)
+    ]
+
+
+def _runs(cluster: Engine, machines: Machines, victim: int) -> bool:
+    pids = {pid for pid, line in machines.processes(machines.names[1]).items() if 1 in _containers(line)}
+    return bool(pids) and victim not in pids and cluster.status("LedgerTopology")["state"] == "RUNNING"
+
+
+def _written(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("ledger-*")) // 12
+
+
+def _arrived(folder: Path) -> Counter[bytes]:
+    found: Counter[bytes] = Counter()
+    for path in folder.glob("ledger-*"):
+        data = path.read_bytes()
+        found.update(data[at : at + 8] for at in range(0, len(data), 12))
+    return found
