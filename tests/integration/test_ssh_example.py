@@ -40,19 +40,12 @@ def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 class Machines:
-    """Network namespaces with a disk each, and a command that does for them what ssh does."""
+    """Network namespaces with a disk each, for which the example's netns-ssh does what ssh does."""
 
-    def __init__(self, network: ReachableNetwork, disks: Path, folder: Path) -> None:
+    def __init__(self, network: ReachableNetwork, disks: Path) -> None:
         self.names = network.machines
         self.disks = disks / "disks"
-        for name in self.names:
-            (self.disks / name).mkdir(parents=True)
-        self.ssh = folder / "ssh"
-        self.ssh.write_text(
-            f'#!/bin/sh\ncd "{self.disks}/$1"\n'
-            f'exec {shutil.which("ip")} netns exec "$1" env -i PATH=/usr/bin:/bin "TMPDIR=$PWD" sh -c "$2"\n'
-        )
-        self.ssh.chmod(0o755)
+        self.ssh = f"{PACKAGE}/netns-ssh {self.disks}"
 
     def processes(self, machine: str) -> dict[int, str]:
         """Pid and command line of those that run on one of them."""
@@ -74,8 +67,8 @@ def _command_line(pid: str) -> str:
 
 
 @pytest.fixture
-def machines(network: ReachableNetwork, temporary: Path, tmp_path: Path) -> Iterator[Machines]:
-    made = Machines(network, temporary, tmp_path)
+def machines(network: ReachableNetwork, temporary: Path) -> Iterator[Machines]:
+    made = Machines(network, temporary)
     yield made
     shutil.rmtree(made.disks)
 

@@ -15,11 +15,21 @@ from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import KINDS
 from heronpy.kernel.protocol import PROTOCOL_VERSION, Envelope
+from heronpy.testing.contracts.scheduler import SchedulerContract
+from heronpy.testing.contracts.state_manager import StateManagerContract
+from heronpy.testing.contracts.uploader import UploaderContract
 
 ROOT = Path(__file__).parent.parent.parent.parent
 DOCS = ROOT / "docs"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
 CONFIG = load_config("/dev/null", environ={})
+
+#: where plugins.md describes a suite
+HEADINGS = {
+    "SchedulerContract": "Schedulers",
+    "StateManagerContract": "State managers",
+    "UploaderContract": "Uploaders",
+}
 
 
 def rows(page: str) -> list[list[str]]:
@@ -113,6 +123,17 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_nobody_is_told_to_install_the_other_package(page: Path) -> None:
     assert "pip install heronpy" not in re.sub(r"[^\S\n]+", " ", page.read_text())
+
+
+@pytest.mark.parametrize("suite", [SchedulerContract, StateManagerContract, UploaderContract])
+def test_every_promise_of_a_contract_is_documented(suite: type) -> None:
+    heading = {SchedulerContract: "Schedulers", StateManagerContract: "State managers"}.get(
+        suite, "Uploaders"
+    )
+    text = (DOCS / "plugins.md").read_text().partition(f"\n### {heading}\n")[2].partition("\n##")[0]
+    documented = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    promised = [name.removeprefix("test_") for name in vars(suite) if name.startswith("test_")]
+    assert sorted(documented) == sorted(promised)
 
 
 def test_architecture_is_short_and_its_files_exist() -> None:

@@ -42,7 +42,8 @@ def snippets(page: Path) -> list[Snippet]:
 
 ALL = [snippet for page in PAGES for snippet in snippets(page)]
 TOPOLOGIES = [one for one in ALL if "(Topology)" in one.code or "build_and_submit()" in one.code]
-TESTS = [one for one in ALL if "def test_" in one.code]
+#: a file of a package begins with its path, and is tested with the package
+TESTS = [one for one in ALL if "def test_" in one.code and not re.match(r"# tests/", one.code)]
 
 
 @pytest.mark.parametrize("snippet", ALL, ids=str)
