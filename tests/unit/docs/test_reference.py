@@ -127,9 +127,7 @@ def test_nobody_is_told_to_install_the_other_package(page: Path) -> None:
 
 @pytest.mark.parametrize("suite", [SchedulerContract, StateManagerContract, UploaderContract])
 def test_every_promise_of_a_contract_is_documented(suite: type) -> None:
-    heading = {SchedulerContract: "Schedulers", StateManagerContract: "State managers"}.get(
-        suite, "Uploaders"
-    )
+    heading = HEADINGS[suite.__name__]
     text = (DOCS / "plugins.md").read_text().partition(f"\n### {heading}\n")[2].partition("\n##")[0]
     documented = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
     promised = [name.removeprefix("test_") for name in vars(suite) if name.startswith("test_")]
