@@ -13,7 +13,7 @@ from heronpy.cli.progress import Progress
 from heronpy.cli.saved import Saved, open_store, saved_of, split_label
 from heronpy.cli.topologies import names, open_state, require, require_alive
 from heronpy.container.execution import read_execution
-from heronpy.kernel.checkpoints.collection import delete_checkpoints
+from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.demand import being_taken, take_checkpoint
 from heronpy.kernel.checkpoints.finding import Found, choose
 from heronpy.kernel.checkpoints.interval import KEY
@@ -140,4 +140,6 @@ def _delete(store: CheckpointStore, every: Saved, chosen: list[Found]) -> None:
     for prefix in dict.fromkeys(one.prefix for one in gone):
         stay = [one for one in every.found if one.prefix == prefix and one not in gone]
         delete_checkpoints(store, prefix, [one.ref for one in stay])
+    if len(gone) == len(every.found):
+        delete_objects(store, every.name)
     click.echo(f"deleted {saved.counted(len(gone), bytes_)}")

@@ -7,9 +7,9 @@ import logging
 import msgspec
 
 from heronpy.container.launch import TopologyLaunch
-from heronpy.kernel.checkpoints.collection import delete_checkpoints
+from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.manifest import read_manifest, ref_name, write_ref
-from heronpy.kernel.checkpoints.names import components_prefix, own_prefix
+from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
@@ -72,8 +72,7 @@ def _clear(
         kept = _kept(store, node) if keep and node is not None else []
         delete_checkpoints(store, own_prefix(launch.topology, launch.execution), kept)
         if objects:
-            for name in store.names(f"{components_prefix(launch.topology)}/"):
-                store.delete(name)
+            delete_objects(store, launch.topology)
     finally:
         store.close()
 

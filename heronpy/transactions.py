@@ -8,6 +8,8 @@ from collections.abc import Sequence
 class TransactionalSink:
     """Mixed into a bolt that writes to the outside: class Files(TransactionalSink, Bolt).
 
+    Or into a spout whose source wants to hear what has been taken over: that is what it writes then.
+
     The engine calls, always between two tuples and in the task's own thread:
 
     1. `recover(handles)` once, after `initialize`, with what the checkpoint has that the task begins with;

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: below the component's own prefix
 SEGMENTS = "segments"
+#: of each task, the lane of the process that has its place
+_LIVES = "lives/"
 #: rows that become one batch of Arrow's, and bytes that become one object
 _ROWS = 8192
 _BYTES = 8 << 20
@@ -84,6 +86,7 @@ class SegmentSink(TransactionalSink, Bolt):
         # the topology is in the prefix
         self._owner = self.owner.removeprefix(f"{context.get_topology_name()}-")
         self._lane = f"{self._owner}-{secrets.token_hex(4)}"
+        self._shelf.write(f"{_LIVES}{self._owner}", self._lane.encode())
         self._number = 0
         #: tuples of each prepared segment: only where somebody waits for acks
         self._prepared: dict[int, list[Tuple]] = {}
@@ -122,15 +125,19 @@ class SegmentSink(TransactionalSink, Bolt):
         named = msgspec.json.decode(handle, type=_Handle)
         segment = Segment(named.lane, named.number, named.parts)
         shelf = Shelf(self._shelf.store, named.prefix)
-        if shelf.has(part_name(segment.lane, segment.number, 0)):
-            shelf.write(segment.mark, b"")
-        elif segment.lane == self._lane:
-            msg = f"a segment of {self._lane} is gone: another process has taken the place of this task"
+        # if it has no data it was committed before, and Spark has read it; but not if we have just made it
+        there = shelf.has(part_name(segment.lane, segment.number, 0))
+        if segment.lane == self._lane and not (there and self._has_its_place()):
+            msg = f"lane {self._lane} is gone: another process has taken the place of this task"
             raise TopologyError(msg)
-        # else it was committed before, and Spark has read it
+        if there:
+            shelf.write(segment.mark, b"")
         if segment.lane == self._lane:
             for tup in self._prepared.pop(segment.number, ()):
                 self.ack(tup)
+
+    def _has_its_place(self) -> bool:
+        return self._shelf.find(f"{_LIVES}{self._owner}") == self._lane.encode()
 
     def abort(self) -> None:
         parts = self._shelf.names(f"{DATA}{self._owner}-")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest, ref_name
-from heronpy.kernel.checkpoints.names import MANIFEST, REF, origin_of
+from heronpy.kernel.checkpoints.names import MANIFEST, REF, components_prefix, origin_of
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 
@@ -56,6 +56,12 @@ def delete_checkpoints(store: CheckpointStore, prefix: str, stay: Iterable[Check
     """Of an execution that is over, delete everything but these checkpoints."""
     keep = needed((ref, read_manifest(store, ref)) for ref in stay)
     for name in _unfindable_first(set(store.names(f"{prefix}/")) - keep):
+        store.delete(name)
+
+
+def delete_objects(store: CheckpointStore, topology: str) -> None:
+    """Delete what the components of a topology keep themselves: none of that name is to come."""
+    for name in store.names(f"{components_prefix(topology)}/"):
         store.delete(name)
 
 

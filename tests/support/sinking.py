@@ -9,12 +9,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from heronpy import FileSink, SQLiteSink
+import pyarrow
+
+from heronpy import CheckpointStore, FileSink, SQLiteSink
 from heronpy.component import make_component
 from heronpy.context import TopologyContext
 from heronpy.instances.transactions import TRANSACTIONS, Transactions
+from heronpy.kernel.config import load_config
 from heronpy.kernel.plans import Component, Input, LogicalPlan, PhysicalPlan, Stream, Task
 from heronpy.kernel.plans.logical import Grouping
+from heronpy.kernel.plugin.opening import open_checkpoint_store
+from heronpy.spark import SegmentSink
+from heronpy.spark.readers import Reader
+from heronpy.spark.segments import COMMITTED, DATA, Offset, Present, between, from_plain, reach, to_plain
+from heronpy.spark.shelf import Shelf
 from heronpy.tuple import Tuple, tuple_class
 
 FIELDS = ("word", "count")
@@ -65,6 +73,7 @@ class Life:
         saved: bytes = b"",
         *,
         waits: bool = True,
+        store: Callable[[], CheckpointStore] | None = None,
     ) -> None:
         Life.lives.append(self)
         self.engine = Engine()
@@ -72,7 +81,9 @@ class Life:
         self.transactions = Transactions(
             self.sink, f"wordcount-x1-{task}", [{TRANSACTIONS: saved}], waits=waits
         )
-        self.sink.initialize(config, TopologyContext(plan_for(), task, config))
+        context = TopologyContext(plan_for(), task, config)
+        context.store = store
+        self.sink.initialize(config, context)
         self.transactions.recover()
 
     @classmethod
@@ -92,9 +103,10 @@ class Kind(NamedTuple):
     cls: type[Any]
     config: dict[str, Any]
     read: Callable[[], list[str]]
+    store: Callable[[], CheckpointStore] | None = None
 
     def life(self, task: int = 2, saved: bytes = b"", *, waits: bool = True) -> Life:
-        return Life(self.cls, self.config, task, saved, waits=waits)
+        return Life(self.cls, self.config, task, saved, waits=waits, store=self.store)
 
 
 def files(folder: Path) -> Kind:
@@ -112,3 +124,37 @@ def rows(database: Path, **more: Any) -> Kind:
             return sorted(str(word) for (word,) in connection.execute("SELECT word FROM words"))
 
     return Kind(SQLiteSink, {SQLiteSink.DATABASE: str(database), SQLiteSink.TABLE: "words", **more}, read)
+
+
+class Query:
+    """Reads segments as Spark does: all that is new; then it commits what it has."""
+
+    def __init__(self, shelf: Shelf, name: str = "default") -> None:
+        self.shelf = shelf
+        self.reader = Reader(shelf, name)
+        self.at: Offset = from_plain(to_plain(self.reader.enter(new=True)))
+        self.words: list[str] = []
+
+    def read(self, *, commits: bool = True) -> list[str]:
+        marks = self.shelf.names(COMMITTED)
+        present = Present.of(marks, self.shelf.names(DATA))
+        end = reach(self.at, present)
+        for lane, number in between(self.at, end):
+            for name in present.committed[lane][number].data():
+                with pyarrow.ipc.open_stream(self.shelf.read(name)) as stream:
+                    self.words += [word for batch in stream for word in batch["word"].to_pylist()]
+        if commits and end != self.at:
+            self.reader.commit(end)
+        self.at = from_plain(to_plain(end))
+        return sorted(self.words)
+
+
+def segments(folder: Path) -> Kind:
+    """What has been read, by somebody who takes away what he has."""
+    config = load_config("/dev/null", environ={}, flags={"checkpoint.path": str(folder)})
+
+    def store() -> CheckpointStore:
+        return open_checkpoint_store(config)
+
+    query = Query(Shelf(store(), "wordcount/components/sink/segments"))
+    return Kind(SegmentSink, {SegmentSink.SCHEMA: {"word": "string", "count": "int64"}}, query.read, store)

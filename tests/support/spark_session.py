@@ -13,6 +13,28 @@ from pyspark.sql import SparkSession
 from heronpy.spark import HeronDataSource
 
 _JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "640m",
+    "spark.driver.extraJavaOptions": _JAVA,
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def small_spark(folder: Path) -> dict[str, str]:
+    """The environment in which a PySpark script has such a Spark."""
+    arguments = [word for key, value in _SETTINGS.items() for word in ("--conf", f"{key}={value}")]
+    return {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(folder),
+        "PYSPARK_PYTHON": str(_quick_python(folder)),
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": shlex.join([*arguments, "pyspark-shell"]),
+    }
 
 
 def start_session(folder: Path) -> SparkSession:
@@ -21,25 +43,9 @@ def start_session(folder: Path) -> SparkSession:
         # it belongs to no test, and so to no test's home
         for key in [key for key in os.environ if key.startswith("HERONPY_")]:
             patch.delenv(key)
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("PYSPARK_PYTHON", str(_quick_python(folder)))
-        patch.setenv("PYSPARK_DRIVER_PYTHON", sys.executable)
-        session = (
-            SparkSession.Builder()
-            .master("local[2]")
-            .appName("heronpy")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.memory", "640m")
-            .config("spark.driver.extraJavaOptions", f"{_JAVA} -Dderby.system.home={folder}")
-            .config("spark.local.dir", str(folder))
-            .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.sql.shuffle.partitions", "1")
-            .config("spark.sql.session.timeZone", "UTC")
-            .getOrCreate()
-        )
+        for key, value in small_spark(folder).items():
+            patch.setenv(key, value)
+        session = SparkSession.Builder().master("local[2]").appName("heronpy").getOrCreate()
     session.sparkContext.setLogLevel("OFF")  # it tells of every query that a test stops
     HeronDataSource.register(session)
     return session

@@ -2,13 +2,15 @@
 
 import sys
 import time
+from pathlib import Path
 
 from heronpy import BasicBolt, Grouping, Spout, Topology
 from heronpy.spark import SegmentSink
 
-#: numbers, and how many of them a second
-TOTAL, RATE = map(int, sys.argv[1:3])
-MODE = sys.argv[3] if len(sys.argv) > 3 else "EFFECTIVELY_ONCE"
+#: file with how many numbers there are by now
+ALLOWED = Path(sys.argv[1])
+#: numbers a second
+RATE = 2000
 SPLITS = [f"part{number}" for number in range(4)]
 
 
@@ -19,16 +21,18 @@ class Numbers(Spout):
     splits = SPLITS
 
     def initialize(self, config, context):
-        self.begun, self.emitted = time.monotonic(), 0
+        self.next_look = self.left = self.allowed = 0
 
     def next_tuple(self):
-        allowed = RATE * (time.monotonic() - self.begun) / 2
+        now = time.monotonic()
+        if now >= self.next_look:
+            self.next_look, self.left, self.allowed = now + 0.1, RATE / 20, int(ALLOWED.read_text())
         for split in self.splits:
             position = self.state.get(split, 0)
             number = position * len(SPLITS) + SPLITS.index(split)
-            if number < TOTAL and self.emitted < allowed:
-                self.emit([number], number if MODE == "ATLEAST_ONCE" else None)
-                self.emitted += 1
+            if number < self.allowed and self.left > 0:
+                self.emit([number])
+                self.left -= 1
                 self.state[split] = position + 1
 
 
@@ -42,7 +46,7 @@ class Words(BasicBolt):
 class ToSpark(Topology):
     config = {
         "topology.stmgrs": 2,
-        "topology.reliability.mode": MODE,
+        "topology.reliability.mode": "EFFECTIVELY_ONCE",
         "topology.stateful.checkpoint.interval.seconds": 0.5,
     }
     numbers = Numbers.spec(par=2)

@@ -227,6 +227,77 @@ def test_a_kill_whose_store_is_out_of_reach_leaves_the_topology_to_be_found(
     assert state.children("/") == []
 
 
+@pytest.fixture
+def keeping(file: str) -> str:
+    """A topology with a component that puts objects of its own into the store."""
+    Path(file).write_text(
+        WORD_COUNT.replace("class Count(Bolt):", "class Count(Bolt):\n    keeps_objects = True")
+    )
+    return file
+
+
+#: of another topology, or of none
+OTHERS = ["WordCount2/components/out/a", "other/components/out/a"]
+OWN = ["WordCount/components/count/a/b", "WordCount/components/count/c"]
+
+
+@pytest.fixture
+def objects(store: CheckpointStore) -> list[str]:
+    for name in (*OWN, *OTHERS):
+        store.write(name, [b"data"])
+    return OWN
+
+
+def test_what_components_keep_goes_with_the_topology_also_if_it_never_saved(
+    heronpy: Heronpy, keeping: str, store: CheckpointStore, state: StateManager, objects: list[str]
+) -> None:
+    heronpy("submit", keeping, "--no-wait")
+    assert heronpy("kill", NAME).stdout == "WordCount is gone\n"
+    assert store.names("") == OTHERS
+
+
+def test_what_components_keep_stays_with_checkpoints_and_goes_with_the_last(
+    heronpy: Heronpy, keeping: str, store: CheckpointStore, state: StateManager, objects: list[str]
+) -> None:
+    heronpy("submit", keeping, "--no-wait")
+    found = read_execution(state, NAME)
+    assert found is not None
+    take(state, store, found.id, 1)
+    take(state, store, found.id, 2)
+    heronpy("kill", NAME, "--keep-checkpoints")
+    assert store.names("WordCount/components/") == objects
+    heronpy("checkpoints", f"{NAME}@1", "--delete")
+    assert store.names("WordCount/components/") == objects
+    heronpy("checkpoints", NAME, "--delete")
+    assert store.names("") == OTHERS
+
+
+def test_a_submit_that_fails_leaves_what_was_there_before_it(
+    heronpy: Heronpy,
+    keeping: str,
+    store: CheckpointStore,
+    state: StateManager,
+    objects: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(path: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(scheduler_host, "start", fail)
+    assert heronpy("submit", keeping).exit_code == 1
+    assert store.names("WordCount/components/") == objects
+    for name in objects:
+        store.delete(name)
+
+    def fail_late(path: str) -> None:
+        store.write(objects[0], [b"of the topology that fails"])
+        fail(path)
+
+    monkeypatch.setattr(scheduler_host, "start", fail_late)
+    assert heronpy("submit", keeping).exit_code == 1
+    assert store.names("") == OTHERS
+
+
 def test_a_topology_that_never_saved_is_killed_without_its_store(
     heronpy: Heronpy, file: str, state: StateManager
 ) -> None:

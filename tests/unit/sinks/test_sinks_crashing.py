@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from support.crashing import Crash, crashing
-from support.sinking import Kind, Life, files, rows
+from support.sinking import Kind, Life, files, rows, segments
 
 from heronpy.kernel.errors import TopologyError
 
@@ -22,6 +22,8 @@ TASKS = (2, 3)
 
 
 def kind_in(folder: Path, name: str) -> Kind:
+    if name == "segments":
+        return segments(folder / "store")
     return files(folder / "out") if name == "files" else rows(folder / "words.db")
 
 
@@ -145,13 +147,27 @@ class SinkingRows(Sinking):
     name = "rows"
 
 
+class SinkingSegments(Sinking):
+    """Somebody reads meanwhile, and takes away what he has."""
+
+    name = "segments"
+
+
 Sinking.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 SinkingRows.TestCase.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+SinkingSegments.TestCase.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
 TestSinkingFiles = Sinking.TestCase
 TestSinkingRows = SinkingRows.TestCase
+TestSinkingSegments = SinkingSegments.TestCase
 
 
 @pytest.fixture(params=["files", "rows"])
+def staged(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
+    """Those that have a folder of their own for what is not committed."""
+    return kind_in(tmp_path, request.param)
+
+
+@pytest.fixture(params=["files", "rows", "segments"])
 def kind(request: pytest.FixtureRequest, tmp_path: Path) -> Kind:
     return kind_in(tmp_path, request.param)
 
@@ -256,8 +272,8 @@ def test_a_checkpoint_without_rows_leaves_nothing_behind(kind: Kind) -> None:
     assert kind.read() == []
 
 
-def test_close_takes_away_what_was_being_written(kind: Kind, tmp_path: Path) -> None:
-    life = kind.life()
+def test_close_takes_away_what_was_being_written(staged: Kind, tmp_path: Path) -> None:
+    life = staged.life()
     life.write("a")
     (staging,) = (path for path in tmp_path.rglob("*uncommitted") if path.is_dir())
     assert len(list(staging.iterdir())) == 1
@@ -266,12 +282,12 @@ def test_close_takes_away_what_was_being_written(kind: Kind, tmp_path: Path) -> 
     assert list(staging.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_where_the_successor_runs_is_said(kind: Kind, tmp_path: Path) -> None:
-    life = kind.life()
+def test_a_folder_that_is_not_there_where_the_successor_runs_is_said(staged: Kind, tmp_path: Path) -> None:
+    life = staged.life()
     life.write("a")
     saved = life.transactions.prepare(1)
     (staging,) = (path for path in tmp_path.rglob("*uncommitted") if path.is_dir())
     shutil.rmtree(staging)
-    elsewhere = kind_in(tmp_path / "elsewhere", "files" if "folder" in "".join(kind.config) else "rows")
+    elsewhere = kind_in(tmp_path / "elsewhere", "files" if "folder" in "".join(staged.config) else "rows")
     with pytest.raises(TopologyError, match=r"is to be committed, and there is no folder"):
         elsewhere.life(saved=saved)
