@@ -11,7 +11,7 @@ from heronpy.container.folders import launch_file
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing, PackingError, UserError
-from heronpy.kernel.plans import PackingPlan, PhysicalPlan, Task, affected, moves, next_plan
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, Task, affected, moves, next_plan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Execution, Tree
@@ -25,6 +25,8 @@ class Situation(NamedTuple):
     algorithm: str
     packing: PackingPlan
     plan: PhysicalPlan
+    #: as it was submitted
+    definition: LogicalPlan
     last: Update | None
     #: of the node `update`; None when there is none
     version: int | None
@@ -73,7 +75,8 @@ def look(state: StateManager, name: str) -> Situation:
         msg = f"topology {name!r} has no topology master that could change it"
         raise UserError(msg, hint=f"heronpy status {name}")
     packing = PackingPlan.from_json(state.get(tree.packing_plan).value)
-    return Situation(name, execution.packing, packing, plan, last, version)
+    definition = LogicalPlan.from_json(state.get(tree.definition).value)
+    return Situation(name, execution.packing, packing, plan, definition, last, version)
 
 
 def propose(config: Config, registry: Registry, now: Situation, wanted: Mapping[str, int]) -> Proposal:
@@ -89,7 +92,7 @@ def propose(config: Config, registry: Registry, now: Situation, wanted: Mapping[
     changes = {name: count - counts[name] for name, count in wanted.items()}
     manager = registry.resource_manager(now.algorithm)()
     try:
-        manager.initialize(_submitted_config(config, now.topology), now.plan.logical)
+        manager.initialize(_submitted_config(config, now.topology), now.definition)
         repacked = manager.repack(current, changes)
     finally:
         manager.close()

@@ -18,7 +18,10 @@ class ResourceManager(abc.ABC):
 
     @abc.abstractmethod
     def initialize(self, config: Config, topology: LogicalPlan) -> None:
-        """Called once, first. Raise a PackingError here or later for a request that cannot be met."""
+        """Called once, first, with the topology as it was submitted, also when it has been scaled since.
+
+        Raise a PackingError here or later for a request that cannot be met.
+        """
 
     @abc.abstractmethod
     def pack(self) -> PackingPlan:

@@ -23,7 +23,8 @@ class RoundRobin(ResourceManager):
     RAM is divided: components in `topology.component.rammap` get what they ask for, the others share what
     their container leaves. CPU and disk are what was asked for.
 
-    A repack keeps the average number of instances per container, as far as that needs no move.
+    A repack goes by the average number of instances per container that was asked for, as far as that needs
+    no move: by the present average, every way up and down again would end with more containers.
     """
 
     name = "round_robin"
@@ -46,8 +47,8 @@ class RoundRobin(ResourceManager):
     def repack(self, current: PackingPlan, changes: Mapping[str, int]) -> PackingPlan:
         changes = checked_changes(self._request, current, changes)
         placed = placement_of(current)
-        total = len(current.instances())
-        wanted = -(-(total + sum(changes.values())) * len(placed) // total)
+        asked, total = self._request, len(current.instances()) + sum(changes.values())
+        wanted = -(-total * asked.stmgrs // sum(asked.counts.values()))
         kept, shrink = drain(placed, shrinking(changes), max(len(placed) - wanted, 0))
         kept = remove(kept, shrink, fullest_first)
         first_new = max(placed) + 1

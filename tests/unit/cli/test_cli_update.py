@@ -81,6 +81,7 @@ def state(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     (prepared,) = prepare(config, Registry.load(), str(path), ())
     execution = Execution("1", "me", 0.0, "0", "round_robin", "local", "localfs")
     state.set(TREE.execution, msgspec.json.encode(execution))
+    state.set(TREE.definition, prepared.logical.to_json())
     state.set(TREE.packing_plan, prepared.packing.to_json())
     state.set(TREE.physical_plan, physical_plan(prepared.logical, prepared.packing).to_json())
     state.set(TREE.master, msgspec.json.encode(Registration(KEY, endpoint="tcp://127.0.0.1:9")))

@@ -40,6 +40,18 @@ def test_where_fewer_containers_would_need_a_move_they_stay() -> None:
     assert pictured(after) == {1: "SS", 2: "SS"}
 
 
+def test_up_and_down_again_and_again_takes_no_more_containers_than_up_once() -> None:
+    manager = initialized(RoundRobin, TWO, EIGHT)
+    plan = manager.pack()
+    used = []
+    for _ in range(5):
+        for change in ({"spout": -3, "bolt": 3}, {"bolt": 1}, {"spout": 3, "bolt": -3}, {"bolt": -1}):
+            plan = manager.repack(plan, change)
+            used.append(len(plan.containers))
+    assert max(used) == 3
+    assert sorted(plan.counts().values()) == [4, 4]
+
+
 def test_components_with_more_ram_are_dealt_first_then_by_name() -> None:
     config = TWO | {"topology.component.rammap": "zebra:2GB"}
     plan = initialized(RoundRobin, config, {"yak": 1, "ant": 2, "zebra": 1}).pack()
