@@ -49,12 +49,12 @@ class YarnCluster:
     def __init__(self, network: ReachableNetwork) -> None:
         self._network = network
         self.machines = network.machines
-        self.folder = Path(tempfile.mkdtemp(prefix="hpyn"))
+        self._root = Path(tempfile.mkdtemp(prefix="hpyn"))
         self._ports = free_ports(5, network.here)
         self._manager: ServerProcess | None = None
         self._nodes: dict[str, ServerProcess] = {}
         #: what a user's HADOOP_CONF_DIR holds
-        self.conf = self.folder / "conf"
+        self.conf = self._root / "conf"
 
     def start(self) -> None:
         """Start who does not run, and wait until all are there."""
@@ -71,13 +71,18 @@ class YarnCluster:
             lambda: self._active() == len(self.machines), 90, "the NodeManagers are there", self._log_tails
         )
 
+    def kill_manager(self) -> None:
+        assert self._manager is not None
+        self._manager.kill()
+        self._manager = None
+
     def kill_node(self, machine: str) -> None:
         """The NodeManager; its containers are orphans then, and live on."""
         self._nodes.pop(machine).kill()
 
-    def temporary(self, machine: str) -> Path:
-        """The machine's folder for temporary files."""
-        return self.folder / str(self.machines.index(machine) + 1)
+    def folder(self, machine: str) -> Path:
+        """The machine's folder for temporary files, and for the NodeManager's."""
+        return self._root / str(self.machines.index(machine) + 1)
 
     def settings(self) -> dict[str, str]:
         return {"scheduler.name": "yarn", "scheduler.yarn.conf": str(self.conf)}
@@ -96,10 +101,10 @@ class YarnCluster:
     def close(self) -> None:
         for server in [*self._nodes.values(), *filter(None, [self._manager])]:
             server.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self._root, ignore_errors=True)
 
     def _start_node(self, machine: str) -> ServerProcess:
-        folder, address = self.temporary(machine), self._network.address(machine)
+        folder, address = self.folder(machine), self._network.address(machine)
         folder.mkdir(exist_ok=True)
         conf = folder / "conf"
         own = {
@@ -133,11 +138,16 @@ class YarnCluster:
             },
             "yarn.resourcemanager.hostname": here,
             "yarn.resourcemanager.am.max-attempts": "50",
+            "yarn.resourcemanager.recovery.enabled": "true",
+            "yarn.resourcemanager.store.class": f"{_MAIN}.resourcemanager.recovery.FileSystemRMStateStore",
+            "yarn.resourcemanager.fs.state-store.uri": f"file://{self._root}/store",
+            "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
             "yarn.scheduler.minimum-allocation-mb": "64",
             "yarn.scheduler.maximum-allocation-mb": str(LARGEST_MB),
             "yarn.scheduler.maximum-allocation-vcores": "16",
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
-            "yarn.nm.liveness-monitor.expiry-interval-ms": "6000",
+            "yarn.resourcemanager.connect.retry-interval.ms": "1000",
+            "yarn.nm.liveness-monitor.expiry-interval-ms": "10000",
             "yarn.am.liveness-monitor.expiry-interval-ms": "60000",
         }
 
@@ -163,7 +173,7 @@ class YarnCluster:
             return None
 
     def _log_tails(self) -> str:
-        logs = sorted(self.folder.glob("**/*Manager.log"))
+        logs = sorted(self._root.glob("**/*Manager.log"))
         return "\n".join(f"== {log}\n{log.read_text(errors='replace')[-3000:]}" for log in logs)
 
 

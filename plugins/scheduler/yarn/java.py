@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
 import os
 import shutil
 import subprocess
@@ -132,6 +133,8 @@ def kind(error: Exception) -> str:
 
 
 def _py4j() -> Any:
+    # it reports as errors that objects of a JVM which has ended cannot be given back
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
         return importlib.import_module("py4j.java_gateway")
     except ModuleNotFoundError:
