@@ -24,8 +24,8 @@ QUICK = (
 class SparkApplication:
     """Opened by the first scheduler that needs it, closed by the owner of the fixture."""
 
-    def __init__(self, master: str, python: str = "") -> None:
-        conf = dict(word.split("=", 1) for word in QUICK)
+    def __init__(self, master: str, python: str = "", *more: str) -> None:
+        conf = dict(word.split("=", 1) for word in (*QUICK, *more))
         self._driver = Driver(SparkSettings(master, 0, conf), "contract", python, on_loss=lambda: None)
         running.add(str(self._driver._jvm.pid))
 

@@ -52,6 +52,19 @@ class SparkCluster:
     def kill_worker(self, machine: str) -> None:
         self._workers.pop(machine).kill()
 
+    def address(self, machine: str) -> str:
+        return self._network.address(machine)
+
+    def granted(self) -> tuple[int, list[int]]:
+        """Cores that are in use, and the megabytes of every executor."""
+        cores, megabytes = 0, []
+        for machine in self.machines:
+            with urllib.request.urlopen(f"http://{self.address(machine)}:8081/json/", timeout=10) as answer:
+                worker = json.load(answer)
+            cores += worker["coresused"]
+            megabytes += [executor["memory"] for executor in worker["executors"]]
+        return cores, megabytes
+
     def folder(self, machine: str) -> Path:
         """The machine's folder for temporary files."""
         return self._folder / str(self.machines.index(machine) + 1)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,7 +19,9 @@ from pyspark.util import InheritableThread
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Resources
+from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.plugins.scheduler.spark import task
+from heronpy.plugins.scheduler.spark.reasons import is_hopeless, reason
 from heronpy.plugins.scheduler.spark.settings import SparkSettings, executor_size
 
 log = logging.getLogger(__name__)
@@ -34,8 +34,6 @@ LOOK_EVERY = 1.0
 
 #: how long the JVM may take to end
 END_SECONDS = 10.0
-
-_LAST_FAILURE = re.compile(r"Lost task .*?\(TID \d+\) \([^)]*\): (.*)")
 
 
 class Driver:
@@ -72,7 +70,7 @@ class Driver:
         try:
             stopped = self._context._jsc.sc().isStopped()
         except Exception as error:  # whatever Py4J raises when the other side is about to go
-            return f"the JVM of Spark's driver does not answer: {_one_line(error)}"
+            return f"the JVM of Spark's driver does not answer: {reason(str(error))}"
         return "Spark has ended the application" if stopped else ""
 
     def slots(self) -> int:
@@ -97,17 +95,18 @@ class Driver:
         on_end: Callable[[task.End], None],
     ) -> None:
         """Submit a container's job, and call `on_end` from another thread when it is over."""
+        data = self._context.parallelize([order], 1)
+        if self._settings.dynamic:
+            data = data.withResources(self._profile(size))
 
         def job() -> None:
             try:
                 self._context.addJobTag(_tag(start))
                 self._context.setJobDescription(f"container {container} of {self._topology}")
-                data = self._context.parallelize([order], 1)
-                if self._settings.dynamic:
-                    data = data.withResources(self._profile(size))
                 [end] = data.map(task.run).collect()
             except Exception as error:  # Spark's own, Py4J's, or what came with the task: all are its end
-                end = task.End(None, _one_line(error))
+                why = reason(str(error))
+                end = task.End(HOPELESS if is_hopeless(why) else None, why)
             on_end(end)
 
         InheritableThread(target=job, name=f"spark-container-{container}", daemon=True).start()
@@ -150,7 +149,7 @@ def _start(conf: dict[str, str]) -> SparkContext:
         return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
     except Exception as error:
         _end_jvm()
-        msg = f"Spark did not start an application at {conf['spark.master']}: {_one_line(error)}"
+        msg = f"Spark did not start an application at {conf['spark.master']}: {reason(str(error))}"
         raise UserError(msg, hint="the end of scheduler.log") from error
     finally:
         signal.signal(signal.SIGINT, on_interrupt)
@@ -173,22 +172,6 @@ def _end_jvm() -> None:
     except subprocess.TimeoutExpired:
         jvm.kill()
         jvm.wait()
-
-
-def _one_line(error: Exception) -> str:
-    """What went wrong, without Java's and Python's stacks around it."""
-    text = str(error)
-    found = _LAST_FAILURE.search(text)
-    if found is None:
-        return text.strip().splitlines()[0] if text.strip() else type(error).__name__
-    first = found[1]
-    if "Traceback" not in first:
-        return first
-    # a stack of Python, whose last line says what, and one of Java after it
-    python = itertools.takewhile(
-        lambda line: not line.startswith("\tat "), text[found.start() :].splitlines()
-    )
-    return next((line for line in reversed(list(python)) if line.strip()), first)
 
 
 def _tag(start: int) -> str:
