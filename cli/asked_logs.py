@@ -38,9 +38,9 @@ def fetch_logs(config: Config, state: StateManager, name: str) -> None:
     if are_here(config, name) or not state.exists(Tree(name).execution):
         return
     folder = log_folder(config, name)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with LogClient(state, name) as client:
         for log, size in client.sizes().items():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(folder / f"{log}{SUFFIX}", "wb") as file:
                 for offset in range(max(0, size - KEPT), size, MOST):
                     file.write(client.read(log, offset, min(MOST, size - offset)))

@@ -185,13 +185,13 @@ def _refuse_broken_engine(state: StateManager, name: str, last_words: Callable[[
     for container in state.children(tree.containers):
         node = read(state, tree.executor(int(container)), ExecutorNode)
         for who, child in node.children.items() if node else ():
-            if child.restarts < HOPELESS or not child.last_exit:
-                continue
             # An instance explains itself to the master, and a log may be on a machine that has just begun to
             # answer: both get a little longer before there is only a status to show.
-            words, late = last_words(who), child.restarts >= 2 * HOPELESS
-            if late or (words and not who.endswith("]")):
-                raise StartFailed(name, who, words.removeprefix("error: ") or child.last_exit)
+            late, hopeless = child.restarts >= 2 * HOPELESS, child.restarts >= HOPELESS
+            if child.last_exit and (late or (hopeless and not who.endswith("]"))):
+                words = last_words(who).removeprefix("error: ")
+                if words or late:
+                    raise StartFailed(name, who, words or child.last_exit)
 
 
 def _refuse_given_up(state: StateManager, name: str) -> None:

@@ -113,6 +113,7 @@ def test_logs_are_asked_for_wherever_the_command_is_typed(cluster: Cluster, tmp_
         assert {"words[0]", "count[0]"} <= shown
         assert "count begins" in engine.ok("logs", "Talkers", "count[0]").splitlines()
         assert engine.ok("logs", "Talkers", "count[0]", "-n", "1").endswith(" runs count[0]\n")
+        assert engine.status("Talkers")["state"] == "RUNNING"
     submitting.ok("logs", "Talkers", "scheduler")
     assert "no log of 'scheduler'" in third.fails("logs", "Talkers", "scheduler"), (
         "it runs where it was submitted"
