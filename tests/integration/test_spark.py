@@ -123,6 +123,14 @@ def test_a_container_without_a_slot_is_named_and_nothing_stays(spark: OnSpark) -
     assert spark.leftovers() == []
 
 
+def test_workers_without_the_python_that_is_asked_for_are_named_at_once(spark: OnSpark) -> None:
+    told = spark.fails("submit", TRICKLE, "t", "--set", "container.python=/nowhere/python")
+    assert told.splitlines()[-1].startswith("error: topology 't' did not start: container ")
+    assert 'given up: Cannot run program "/nowhere/python"' in told
+    spark.ok("kill", "t")
+    assert spark.leftovers() == []
+
+
 def _pids(spark: OnSpark) -> set[int]:
     return {each.pid for each in spark.containers_processes()}
 

@@ -24,7 +24,7 @@ from heronpy.plugins.scheduler.spark.task import PASSED_ON
 from heronpy.testing.contracts.scheduler import SchedulerContract, SleeperLauncher, plan
 from heronpy.testing.waiting import eventually
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
 PROGRAM = Path(__file__).parents[2] / "support" / "shipped_program.py"
 
