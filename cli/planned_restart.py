@@ -39,13 +39,7 @@ def restart_as_planned(config: Config, state: StateManager, name: str, container
     where = f"container {', '.join(map(str, containers))}"
     phases = Phases(f"everybody stays where they are; {where} will restart", progress.say, echo)
     try:
-        ended = follow(
-            state,
-            name,
-            update.epoch,
-            timeout=update.timeout,
-            see=lambda seen: phases.see(seen, time.monotonic()),
-        )
+        ended = follow(state, name, update.epoch, timeout=update.timeout, phases=phases)
     except KeyboardInterrupt:
         click.echo(f"\nthe restart goes on; heronpy status {name} shows it", err=True)
         raise

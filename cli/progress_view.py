@@ -37,7 +37,7 @@ def _checkpoint_lines(saved: CheckpointStatus, now: float) -> list[str]:
     elif saved.interval:
         lines.append(f"no checkpoint yet{every}")
     if saved.running and saved.running_for >= NOTABLE:
-        late = f", waits for {_named(saved.waits_for)}" if saved.waits_for else ""
+        late = f", waits for {listed(saved.waits_for)}" if saved.waits_for else ""
         lines.append(f"checkpoint {saved.running} has been running for {elapsed(saved.running_for)}{late}")
     if saved.aborted > saved.id:
         lines.append(f"checkpoint {saved.aborted} was given up: {saved.aborted_because}")
@@ -64,7 +64,7 @@ def _update_lines(update: UpdateStatus, now: float) -> list[str]:
     if update.requested_at:
         line += f" after {elapsed(now - update.requested_at)}"
     if update.waits_for:
-        line += f", waits for {_named(update.waits_for)}"
+        line += f", waits for {listed(update.waits_for)}"
     return [line + (f": {update.reason}" if update.reason else "")]
 
 
@@ -72,6 +72,7 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:g} s"
 
 
-def _named(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first few of them."""
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

@@ -229,13 +229,7 @@ def _follow(
 
     phases = Phases(first_line, progress.say, echo)
     try:
-        ended = follow(
-            state,
-            name,
-            update.epoch,
-            timeout=choices.timeout,
-            see=lambda seen: phases.see(seen, time.monotonic()),
-        )
+        ended = follow(state, name, update.epoch, timeout=choices.timeout, phases=phases)
     finally:
         progress.clear()
     done = ended.phase == "done"

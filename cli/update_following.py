@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 
 from heronpy.cli.proposal import Situation
+from heronpy.cli.topologies import ANSWER_TIMEOUT
 from heronpy.cli.update_checks import refuse_second, unfinished
-from heronpy.kernel.errors import NodeExists, NodeMissing, TimedOut, UserError, VersionConflict
+from heronpy.cli.update_progress import Phases
+from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, TimedOut, UserError, VersionConflict
+from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree import Tree
 from heronpy.kernel.update import FINISHED, Update
@@ -16,6 +18,8 @@ from heronpy.kernel.update import FINISHED, Update
 #: phases that may each take the whole timeout, and a moment for the rest
 PHASES = 6
 MOMENT = 10.0
+#: when nothing has happened for so long, the master is asked whom it waits for
+LINGER = 2.0
 
 
 def write_proposal(state: StateManager, now: Situation, update: Update) -> None:
@@ -41,10 +45,8 @@ def _somebody_else(state: StateManager, name: str) -> UserError:
     return UserError(msg, hint="again")
 
 
-def follow(
-    state: StateManager, name: str, epoch: int, *, timeout: float, see: Callable[[Update], None]
-) -> Update:
-    """Wait until the update with this epoch is over, showing every version of it to `see`."""
+def follow(state: StateManager, name: str, epoch: int, *, timeout: float, phases: Phases) -> Update:
+    """Wait until the update with this epoch is over, showing how far it is and whom it waits for."""
     path = Tree(name).update
     changed = threading.Event()
     deadline = time.monotonic() + PHASES * timeout + MOMENT
@@ -56,14 +58,24 @@ def follow(
             if update.epoch != epoch:
                 msg = f"the update to plan {epoch} is over, and another one has begun since"
                 raise UserError(msg, hint=f"heronpy status {name}")
-            see(update)
+            phases.see(update, time.monotonic())
             if update.phase in FINISHED:
                 return update
-            if not changed.wait(max(0.0, deadline - time.monotonic())):
-                msg = f"the update of {name} is still in phase {update.phase}; it goes on"
-                raise TimedOut(msg, hint=f"heronpy status {name}")
+            while not changed.wait(LINGER):
+                if time.monotonic() > deadline:
+                    msg = f"the update of {name} is still in phase {update.phase}; it goes on"
+                    raise TimedOut(msg, hint=f"heronpy status {name}")
+                phases.wait_for(_waits_for(state, name, epoch))
     finally:
         watch.cancel()
+
+
+def _waits_for(state: StateManager, name: str, epoch: int) -> tuple[str, ...]:
+    try:
+        update = topology_status(state, name, ANSWER_TIMEOUT).update
+    except StateError:
+        return ()  # the update goes on without us, and is seen when the tree can be read again
+    return update.waits_for if update is not None and update.epoch == epoch else ()
 
 
 def _read(state: StateManager, path: str, name: str) -> Update:

@@ -7,6 +7,7 @@ from typing import Final
 
 from heronpy.cli.output import plural
 from heronpy.cli.plan_view import shown_size
+from heronpy.cli.progress_view import listed
 from heronpy.kernel.update import Ledger, Phase, Update
 
 #: what people call them, in order; several phases may be one step
@@ -30,6 +31,8 @@ class Phases:
         self._say, self._echo = say, echo
         self._shown = 0
         self._entered: dict[int, float] = {}
+        self._current = ""
+        self._waiting: tuple[str, ...] = ()
 
     def see(self, update: Update, now: float) -> None:
         step = _ORDER.get(update.phase)
@@ -44,7 +47,15 @@ class Phases:
         if update.phase == "done":
             self._echo(self._line(step, update, now))
         else:
-            self._say(f"  {step + 1}/{len(STEPS)} {STEPS[step][0]}{_detail(update)}")
+            self._current = f"  {step + 1}/{len(STEPS)} {STEPS[step][0]}{_detail(update)}"
+            self._waiting = ()
+            self._say(self._current)
+
+    def wait_for(self, names: tuple[str, ...]) -> None:
+        """It takes long, and these are why."""
+        if names and names != self._waiting:
+            self._waiting = names
+            self._say(f"{self._current}   waits for {listed(names)}")
 
     def _line(self, step: int, update: Update, now: float) -> str:
         name, phases = STEPS[step]

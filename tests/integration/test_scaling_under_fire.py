@@ -111,7 +111,7 @@ class Gunner:
         update = self._watching.update()
         if update is None or update.epoch == epoch:
             return False
-        return update.phase in FINISHED or PHASES.index(update.phase) >= PHASES.index(phase)
+        return update.phase not in PHASES[: PHASES.index(phase)]  # it may be rolled back as well
 
     def _kill(self, role: str) -> str:
         """Any one of them; the phase of the update in which it was."""

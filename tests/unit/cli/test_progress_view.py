@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from heronpy.cli.progress_view import progress, size
+from heronpy.cli.update_progress import Phases
+from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.status import CheckpointStatus, TopologyStatus, UpdateStatus
+from heronpy.kernel.update import Update
 
 NOW = 1_000_000.0
 
@@ -82,3 +85,13 @@ def test_sizes_are_short() -> None:
         "20.9 MB",
         "3 GB",
     ]
+
+
+def test_a_phase_that_takes_long_says_whom_it_waits_for_and_only_when_that_changes() -> None:
+    said: list[str] = []
+    phases = Phases("as it was", said.append, lambda line: None)
+    update = Update(number=1, epoch=2, phase="prepare", packing=PackingPlan("w", "test", (), 1))
+    phases.see(update, NOW)
+    for names in ((), ("count[2] (starting)",), ("count[2] (starting)",), ()):
+        phases.wait_for(names)
+    assert said == ["  2/5 launch", "  2/5 launch   waits for count[2] (starting)"]
