@@ -86,9 +86,15 @@ def network() -> Iterator[ReachableNetwork]:
 
 
 @pytest.fixture(scope="session")
-def reachable_zookeeper(network: ReachableNetwork) -> Iterator[ZooKeeper]:
-    """One ZooKeeper server that other machines reach."""
-    yield from _started(ZooKeeper(1, network.here))
+def reachable_zookeeper_of_the_run(network: ReachableNetwork) -> Iterator[ZooKeeper]:
+    yield from _started(ZooKeeper(3, network.here))
+
+
+@pytest.fixture
+def reachable_zookeeper(reachable_zookeeper_of_the_run: ZooKeeper) -> Iterator[ZooKeeper]:
+    """Three ZooKeeper servers that other machines reach; those that a test kills run again afterwards."""
+    yield reachable_zookeeper_of_the_run
+    reachable_zookeeper_of_the_run.start()
 
 
 @pytest.fixture(scope="session")

@@ -83,6 +83,9 @@ def test_nothing_is_lost_whoever_of_spark_dies(spark: OnSpark, tmp_path: Path) -
     strike("a Worker", lambda: spark.cluster.kill_worker(machine), there)
     spark.cluster.start()
 
+    strike("ZooKeeper's leader", spark.servers.leader().kill, set())
+    spark.servers.start()
+
     host = _host(spark)
     strike("the driver's Python", host.kill, set(spark.pids().values()))
     (jvm,) = [child for child in _host(spark).children() if child.name() == "java"]

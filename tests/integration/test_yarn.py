@@ -103,6 +103,12 @@ def test_containers_and_managers_die_and_nothing_is_lost(yarn: OnYarn, tmp_path:
     siege.recover("the ResourceManager killed")
     assert yarn.in_containers() == everyone
 
+    siege.begin()
+    yarn.servers.leader().kill()
+    siege.recover("ZooKeeper's leader killed")
+    assert yarn.in_containers() == everyone
+    yarn.servers.start()
+
     # the second ApplicationMaster serves the second ResourceManager as the first did the first
     siege.kill("container 2")
     siege.recover("another container killed", "container 2")

@@ -23,7 +23,7 @@ class OnSpark(Engine):
     def __init__(self, home: Path, cluster: SparkCluster, servers: ZooKeeper) -> None:
         super().__init__(home)
         self.cluster = cluster
-        self._servers = servers
+        self.servers = servers
         self._root = servers.fresh_root()
         settings = {
             **servers.settings(self._root),
@@ -51,7 +51,7 @@ class OnSpark(Engine):
             for path in self.cluster.folder(each).rglob("heronpy-*")
         ]
         uploads = [str(path) for path in (self.home / "uploads").glob("[!.]*")]
-        return [*super().leftovers(), *there, *uploads, *self._servers.nodes(self._root)]
+        return [*super().leftovers(), *there, *uploads, *self.servers.nodes(self._root)]
 
     def containers_processes(self) -> list[psutil.Process]:
         disks = {str(self.cluster.folder(machine)) for machine in self.cluster.machines}

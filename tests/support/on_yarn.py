@@ -28,7 +28,7 @@ class OnYarn(Engine):
     def __init__(self, home: Path, cluster: YarnCluster, servers: ZooKeeper) -> None:
         super().__init__(home)
         self.cluster = cluster
-        self._servers = servers
+        self.servers = servers
         self._root = servers.fresh_root()
         settings = {
             **servers.settings(self._root),
@@ -51,7 +51,7 @@ class OnYarn(Engine):
         there = [str(path) for each in cluster.machines for path in cluster.folder(each).glob("heronpy-*")]
         uploaded = [str(path) for path in self.uploads() if not path.name.endswith(STAYS)]
         running = [each["id"] for each in cluster.applications() if each["state"] not in ENDED]
-        return [*super().leftovers(), *there, *uploaded, *running, *self._servers.nodes(self._root)]
+        return [*super().leftovers(), *there, *uploaded, *running, *self.servers.nodes(self._root)]
 
     def last_application(self) -> dict[str, Any]:
         """What YARN says of the one that was submitted last."""
