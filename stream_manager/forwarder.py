@@ -74,7 +74,7 @@ class Forwarder:
         """
         tasks = {task.id: task.container for plan in plans for task in plan.tasks}
         containers = set(tasks.values())
-        self._highest = max(self._highest, *tasks)
+        self._highest = max((self._highest, *tasks))
         for container in self._by_container.keys() - containers:
             out = self._by_container.pop(container)
             self._close(out)

@@ -265,6 +265,8 @@ def test_talk_of_credit_with_those_who_left_the_plan_ends_without_a_word(contain
 
 def test_talk_of_credit_with_those_of_a_plan_still_to_come_is_no_offence(container: Container) -> None:
     forwarder = container.forwarder
+    forwarder.use_plan()  # as of a topology that is being killed
+    forwarder.use_plan(plan_of(edge("shuffle"), par=2))
     sender = container.connect(1, 1)
     sender.send(sealed(9, kind=CREDIT))
     sender.send(sealed(9))  # tuples come behind credit only, which nobody can have given
