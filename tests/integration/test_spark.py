@@ -69,27 +69,28 @@ def test_nothing_is_lost_whoever_of_spark_dies(spark: OnSpark, tmp_path: Path) -
     def strike(what: str, blow: Callable[[], None], dying: set[int]) -> None:
         begun = time.monotonic()
         blow()
-        wait_until(lambda: not any(map(_alive, dying)), 60, f"{what}: the old ones are gone", spark.log_tails)
+        wait_until(
+            lambda: not any(map(_alive, dying)), 120, f"{what}: the old ones are gone", spark.log_tails
+        )
         gone, since = time.monotonic(), fire.sizes()
         wait_until(lambda: fire.flows(since), 200, f"{what}: every path flows", spark.log_tails)
         fire.recoveries.append(time.monotonic() - begun)
         print(f"{what}: gone after {gone - begun:.1f} s, every path flowed after {fire.recoveries[-1]:.1f} s")
 
     first = spark.pids()["container 1"]
-    strike("a container", lambda: os.kill(first, signal.SIGKILL), {first})
+    members = {pid for pid in _pids(spark) if os.getsid(pid) == first}
+    strike("a container", lambda: os.kill(first, signal.SIGKILL), members)
 
     machine = spark.machine_of(1)
-    there = {spark.pids()[f"container {each}"] for each in (0, 1, 2) if spark.machine_of(each) == machine}
-    strike("a Worker", lambda: spark.cluster.kill_worker(machine), there)
+    strike("a Worker", lambda: spark.cluster.kill_worker(machine), spark.pids_on(machine))
     spark.cluster.start()
 
     strike("ZooKeeper's leader", spark.servers.leader().kill, set())
     spark.servers.start()
 
-    host = _host(spark)
-    strike("the driver's Python", host.kill, set(spark.pids().values()))
+    strike("the driver's Python", _host(spark).kill, _pids(spark))
     (jvm,) = [child for child in _host(spark).children() if child.name() == "java"]
-    strike("the driver's JVM", jvm.kill, set(spark.pids().values()))
+    strike("the driver's JVM", jvm.kill, _pids(spark))
 
     fire.drain()
     verdict = fire.verdict()

@@ -71,6 +71,11 @@ class OnSpark(Engine):
         named = {_name(process): process.pid for process in self.containers_processes()}
         return {name: pid for name, pid in named.items() if not name.startswith("python")}
 
+    def pids_on(self, machine: str) -> set[int]:
+        """Processes of all containers there."""
+        disk = str(self.cluster.folder(machine))
+        return {each.pid for each in self.containers_processes() if each.environ()["TMPDIR"] == disk}
+
     def machine_of(self, container: int) -> str:
         """Where a container runs."""
         disk = psutil.Process(self.pids()[f"container {container}"]).environ()["TMPDIR"]

@@ -19,15 +19,15 @@ from heronpy.kernel.plugin import ContainerExit, Launch, Launcher, Scheduler
 from heronpy.kernel.processes import process
 from heronpy.testing.waiting import eventually
 
-#: a container: says that it started, has a helper of its own, and sleeps
+#: a container: says that it started, has a helper of its own, and sleeps; with `--lifeline` until that closes
 SLEEPER = """
 import os, subprocess, sys, time
-folder, container, *_ = sys.argv[1:]
+folder, container, *words = sys.argv[1:]
 helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
 with open(f"{folder}/{container}.{os.getpid()}.new", "w") as marker:
     marker.write(f"{os.getpid()} {helper.pid}")
 os.rename(marker.name, f"{folder}/{container}.{os.getpid()}.started")
-time.sleep(1000)
+sys.stdin.read() if "--lifeline" in words else time.sleep(1000)
 """
 
 

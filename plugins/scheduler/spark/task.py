@@ -112,8 +112,8 @@ def _attend(order: Order, folder: str | None, driver: socket.socket) -> End:
                 # nothing is ever said here: the driver has hung up, or is gone
                 poll.unregister(driver)
                 deadline = time.monotonic() + order.patience
+                # no signal: one that is still being unpacked would die of it and leave all that behind
                 container.stdin.close()
-                signal.pidfd_send_signal(first, signal.SIGTERM)
         _kill_session(container.pid)
         if container.stdout is not None:
             tail = _pass_on(container.stdout.fileno(), tail, poll)

@@ -24,7 +24,7 @@ from heronpy.plugins.scheduler.spark.task import PASSED_ON
 from heronpy.testing.contracts.scheduler import SchedulerContract, SleeperLauncher, plan
 from heronpy.testing.waiting import eventually
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
 PROGRAM = Path(__file__).parents[2] / "support" / "shipped_program.py"
 
@@ -199,7 +199,7 @@ class TestExecutorsOfTheirOwn:
         try:
             scheduler.initialize(config(tmp_path, spark_cluster.url, *dynamic), launcher)
             scheduler.on_schedule(plan(1))
-            eventually(lambda: len(launcher.reports()) == 2)
+            eventually(lambda: len(launcher.reports()) == 2, 120)  # Spark starts JVMs for them
             assert spark_cluster.granted() == (4, [576, 576])
             scheduler.on_update(plan(1), plan())
             eventually(lambda: spark_cluster.granted() == (2, [576]))
