@@ -45,8 +45,7 @@ class Reader:
         """Take the place. Returns where a query begins that remembers no offset; only that may be `new`."""
         before = self._read()
         if before is None and not new:
-            msg = f"nobody has read as {self._name!r} since the segments were cleared, or it was forgotten"
-            raise UserError(msg, hint="a new checkpointLocation, to begin with what is there")
+            raise self._lost()
         if before is not None:
             done: Offset = before.done
             if not self._entered:
@@ -63,14 +62,24 @@ class Reader:
     def entered(self) -> bool:
         return self._entered
 
-    def commit(self, end: Offset) -> None:
-        """All up to this offset has been dealt with: delete what nobody needs. May be repeated."""
+    def check(self) -> None:
+        """UserError if the place is another query's now, or nobody's: what there is may not be for us."""
         place = self._read()
-        if place is not None and place.token != self._token:
+        if place is None:
+            raise self._lost()
+        if place.token != self._token:
             msg = f"another query reads as {self._name!r} now, and this one stops"
             raise UserError(msg, hint='.option("reader", …) with a name of its own for each query')
+
+    def commit(self, end: Offset) -> None:
+        """All up to this offset has been dealt with: delete what nobody needs. May be repeated."""
+        self.check()
         self._write(end)
         clear(self._shelf)
+
+    def _lost(self) -> UserError:
+        msg = f"nobody has read as {self._name!r} since the segments were cleared, or it was forgotten"
+        return UserError(msg, hint="a new checkpointLocation, to begin with what is there")
 
     def _read(self) -> Place | None:
         data = self._shelf.find(self._object)

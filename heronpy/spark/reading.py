@@ -102,6 +102,8 @@ class SegmentStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvail
         shelf = self._entered()
         begin = self._at if start is None else from_plain(start)
         end = reach(begin, _present(shelf), self._options.what("segments"))
+        if end != begin:
+            self._open()[1].check()
         if self._most is not None:
             end = capped(begin, end, self._most)
         if self._options.most_segments:

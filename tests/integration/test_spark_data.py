@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from support.engine import TOPOLOGIES, Engine, wait_until
 from support.fire import plays
+from support.segment_rows import rows_in
 from support.spark_session import small_spark, start_session
 
 from heronpy.kernel.errors import UserError
@@ -217,6 +218,11 @@ def arrived(spark: SparkSession, engine: Engine) -> Counter[int]:
     return Counter(row.number for row in rows)
 
 
+def arrived_by_now(engine: Engine) -> Counter[int]:
+    """The same without Spark, to look often."""
+    return Counter(row["number"] for row in rows_in(Path(store_of(engine)), "FromSpark"))
+
+
 def test_a_topology_gets_exactly_what_spark_writes_whoever_restarts(
     spark: SparkSession, engine: Engine, tmp_path: Path
 ) -> None:
@@ -225,7 +231,7 @@ def test_a_topology_gets_exactly_what_spark_writes_whoever_restarts(
     writing = Writing(spark, engine, tmp_path)
 
     def there() -> bool:
-        return arrived(spark, engine).total() >= writing.written
+        return arrived_by_now(engine).total() >= writing.written
 
     writing.add(3)
     writing.wait(there, "the first rows arrive", engine.log_tails)
@@ -247,7 +253,7 @@ def test_a_topology_gets_exactly_what_spark_writes_whoever_restarts(
         feed(more.selectExpr("number + 10000 AS number", "word"), "FromSpark", "rows",
              path=store_of(engine), id="monday", wait=True)  # fmt: skip
     expected = Counter([*range(writing.written), *range(10_000, 10_500), *range(20_000, 20_500)])
-    wait_until(lambda: arrived(spark, engine).total() >= expected.total(), 60, "batches arrive")
+    wait_until(lambda: arrived_by_now(engine).total() >= expected.total(), 60, "batches arrive")
     time.sleep(1.5)  # three checkpoints: more would come now
     assert arrived(spark, engine) == expected
     writing.query.stop()
@@ -263,11 +269,12 @@ def test_at_least_once_nothing_is_left_out(spark: SparkSession, engine: Engine) 
     feed(rows, "FromSpark", "rows", path=store_of(engine))
     kill_one(engine, "out")
     wait_until(
-        lambda: len(arrived(spark, engine)) == 2_000,
+        lambda: len(arrived_by_now(engine)) == 2_000,
         100,
         "all rows arrive",
-        lambda: f"{len(arrived(spark, engine))}{engine.log_tails()}",
+        lambda: f"{len(arrived_by_now(engine))}{engine.log_tails()}",
     )
+    assert set(arrived(spark, engine)) == set(range(2_000))
     engine.ok("kill", "FromSpark")
 
 
@@ -338,6 +345,9 @@ def test_what_cannot_be_is_said_in_one_line(spark: SparkSession, engine: Engine,
         UserError, match=r"^topology 'FromSpark' has no IngestSpout 'row'; did you mean 'rows'"
     ):
         feed(rows, "FromSpark", "row", path=store_of(engine))
+    lines = spark.readStream.schema("number long, word string").json(str(tmp_path))
+    with pytest.raises(UserError, match=r"^a streaming DataFrame needs a checkpoint: with it no row comes"):
+        feed(lines, "FromSpark", "rows", path=store_of(engine))
     with pytest.raises(UserError) as mismatch:
         feed(rows.select("number"), "FromSpark", "rows", path=store_of(engine))
     assert str(mismatch.value) == (

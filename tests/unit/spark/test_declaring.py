@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow
 import pytest
+from support.segment_rows import rows_in
 
 import heronpy.spark
 from heronpy import Grouping, Spout, Topology, TopologyBuilder, Tuple
@@ -20,7 +21,6 @@ from heronpy.kernel.errors import ConfigError, PluginError, TopologyError, UserE
 from heronpy.spark import IngestSpout, SegmentSink
 from heronpy.spark.options import Options
 from heronpy.spark.schema import declared, encoded, names, to_spark
-from heronpy.spark.segments import Present
 from heronpy.testing import TopologyTest
 
 SCHEMA = {"word": "string", "count": "int64"}
@@ -33,20 +33,6 @@ class Words(Spout):
 class Shouting(SegmentSink):
     def row(self, tup: Tuple) -> list[Any]:
         return [tup.word.upper(), Decimal(str(tup["count"]))]
-
-
-def rows_in(folder: Path, topology: str, component: str = "out") -> list[dict[str, Any]]:
-    shelf = Options.parse({"topology": topology, "component": component, "path": str(folder)}).open(
-        "segments"
-    )
-    present = Present.of(shelf.names("committed/"), shelf.names("data/"))
-    found: list[dict[str, Any]] = []
-    for segment in present.segments():
-        for name in segment.data():
-            with pyarrow.ipc.open_stream(shelf.read(name)) as stream:
-                found += stream.read_all().to_pylist()
-    shelf.close()
-    return found
 
 
 def run(topology: type[Topology], folder: Path, rows: list[list[Any]]) -> list[dict[str, Any]]:
@@ -64,6 +50,20 @@ def test_rows_come_from_fields_of_the_same_name(tmp_path: Path) -> None:
 
     found = run(Reordered, tmp_path, [["a", 1], [None, 2]])
     assert found == [{"count": 1, "word": "a"}, {"count": 2, "word": None}]
+
+
+def test_any_store_will_do(tmp_path: Path) -> None:
+    class Anywhere(Topology):
+        words = Words.spec()
+        out = SegmentSink.spec(inputs={words: Grouping.SHUFFLE}, schema=SCHEMA)
+
+    url = f"file://{tmp_path}"
+    settings = {"checkpoint.path": url, "checkpoint.store": "fsspec"}
+    for _ in range(2):
+        with TopologyTest(Anywhere, settings=settings) as test:
+            test.feed("words", [["a", 1]])
+            test.run()
+    assert rows_in(url, "Anywhere", store="fsspec") == 2 * [{"word": "a", "count": 1}]
 
 
 def test_rows_are_as_the_subclass_wants_them(tmp_path: Path) -> None:
