@@ -98,7 +98,7 @@ def test_nothing_new_is_the_very_same_offset(store: Store) -> None:
 def test_a_crash_while_deleting_leaves_nothing_that_is_read_again(
     store: Store, read: list[int], dice: st.DrawFn
 ) -> None:
-    """Whatever of the deletion has happened, the query that has read it sees nothing of it again."""
+    """Whatever of the deletion has happened: who has read it sees nothing of it, others all or nothing."""
     everything = reach({}, present(store))
     start = {
         lane: Span(span.first, min(span.last, span.first + how_far - 1))
@@ -111,6 +111,7 @@ def test_a_crash_while_deleting_leaves_nothing_that_is_read_again(
     left = Present.of(
         [name for name in marks if name not in gone], [name for name in parts if name not in gone]
     )
+    assert all(name not in gone for segment in left.segments() for name in segment.data())
     seen = numbers(between(start, reach(start, left)))
     assert seen == [pair for pair in committed(store) if not _has_read(start, pair)]
 
