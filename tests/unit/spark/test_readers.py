@@ -141,6 +141,23 @@ def test_a_reader_that_is_forgotten_keeps_nothing(kind: Kind, tmp_path: Path) ->
     assert goes.words == []
 
 
+def test_what_a_life_has_prepared_in_vain_goes_with_its_successor_and_nothing_else(kind: Kind) -> None:
+    shelf, life, other = shelf_of(kind), kind.life(2), kind.life(3)
+    for each in (life, other):
+        each.write("a")
+        each.transactions.prepare(1)
+    life.transactions.complete(1)
+    life.write("b")
+    life.transactions.prepare(2)
+    assert len(shelf.names("data/")) == 3
+    kind.life(2)
+    assert len(shelf.names("data/")) == 2
+    other.transactions.complete(1)
+    assert Query(shelf).read() == ["a", "a"]
+    for each in (*type(life).lives,):
+        each.sink.close()
+
+
 @given(st.lists(st.sampled_from(["write", "quick", "slow", "dies"]), max_size=25))
 def test_whoever_reads_when_each_gets_every_word_once(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str]
