@@ -29,6 +29,7 @@ from heronpy.kernel.registrations import read
 from heronpy.kernel.requests import Request, answer_request, pending_requests
 from heronpy.kernel.tree import Tree
 from heronpy.kernel.update import BOTH_RUN, Update, UpdateFailure, packing_to_run
+from heronpy.kernel.vigil import Vigil
 from heronpy.kernel.wakeup import Wakeup
 
 log = logging.getLogger(__name__)
@@ -70,6 +71,10 @@ class SchedulerHost:
         self._waiting = read(state, self._tree.waiting, dict[str, str]) or {}
         self._pulses = PulseReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
+        #: awaits container 0
+        self._missed: Vigil[int] = Vigil(
+            self._config.number("container.lost"), longest=self._pulses.vigil.interval
+        )
         beside = self._launch.keeper == "beside"
         self._kept = KeptAlive(launch_file, self._launch, state) if beside else None
         self._session = state.session
@@ -139,6 +144,7 @@ class SchedulerHost:
             self._follow_plan(now)
         if self._look_at <= now:
             self._look_for_silent(now)
+            self._look_for_master(now)
         self._restart_due(now)
         again = [self._follow_at] if self._follow_at > now else []
         soonest = min([self._look_at, *again, *self._due.values()])
@@ -197,6 +203,17 @@ class SchedulerHost:
             if silent in paths:
                 self._on_end(paths[silent], how)
 
+    def _look_for_master(self, now: float) -> None:
+        """The Topology Master misses others; its own container, cut off with it, only we can miss."""
+        present = self._state.exists(self._tree.pulse(0))
+        self._missed.look(now)
+        if present:
+            self._missed.hear(0)
+        elif 0 in self._missed.silent():
+            how = f"not heard of for {self._missed.quiet(0):.0f} s"
+            self._missed.forget(0)
+            self._on_end(0, how)
+
     def _on_end(self, container: int, how: str, *, hopeless: bool = False) -> None:
         """It ended, or must: it is started again, which ends whatever is left of it."""
         now = time.monotonic()
@@ -219,6 +236,7 @@ class SchedulerHost:
             self._due.pop(container, None)
             self._restarts.pop(container, None)
             self._given_up.discard(container)
+            self._missed.forget(container)
             self._started[container] = now
             self._state.delete(self._tree.given_up(container))
 
@@ -229,6 +247,7 @@ class SchedulerHost:
         due = [container for container, at in self._due.items() if at <= now]
         for container in due:
             del self._due[container]
+            self._missed.forget(container)
             self._started[container] = now
             try:
                 self._scheduler.on_restart([container])

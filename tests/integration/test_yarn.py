@@ -74,6 +74,7 @@ def test_the_same_file_counts_exactly_and_leaves_nothing(yarn: OnYarn, tmp_path:
 
     yarn.ok("submit", str(TOPOLOGIES / "ledger.py"), str(total // 2), str(tmp_path))
     assert {yarn.machine_of(f"container {each}") for each in range(4)} == set(yarn.cluster.machines)
+    assert f"/cluster/app/{yarn.last_application()['id']}" in yarn.ok("status", "LedgerTopology")
     wait_until(lambda: arrived() >= total, 200, "all tuples", yarn.log_tails)
     entries = [each for path in tmp_path.glob("ledger-*") for each in LEDGER.iter_unpack(path.read_bytes())]
     numbers = Counter((source, number) for source, number, _ in entries)

@@ -28,12 +28,13 @@ AT_A_TERMINAL = {
 #: for an ApplicationMaster: a node that is gone must not keep it from the others
 IN_A_MASTER = {
     "yarn.resourcemanager.connect.retry-interval.ms": "1000",
-    "yarn.client.nodemanager-connect.max-wait-ms": "5000",
+    "yarn.client.nodemanager-connect.max-wait-ms": "3000",
     "yarn.client.nodemanager-connect.retry-interval-ms": "1000",
     "ipc.client.connect.max.retries": "2",
     "ipc.client.connect.retry.interval": "500",
-    "ipc.client.connect.max.retries.on.timeouts": "1",
+    "ipc.client.connect.max.retries.on.timeouts": "0",
     "ipc.client.connect.timeout": "5000",
+    "ipc.client.rpc-timeout.ms": "10000",
 }
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -177,7 +177,7 @@ class Master:
         self._room = self._largest
         for container in answer.getContainersFromPreviousAttempts():
             where, found = _number(container), _Held(container.getId(), container.getNodeId())
-            if where in self._held or self._is_gone(found):
+            if where in self._held or self._look(found) == "gone":
                 self._manager.releaseAssignedContainer(found.id)
             else:
                 self._held[where] = found
@@ -279,24 +279,30 @@ class Master:
             self._nodes.stopContainer(held.id, held.node)
         except Exception as error:
             log.warning("node %s does not end a container: %s", held.node.toString(), said(error))
-        self._manager.releaseAssignedContainer(held.id)
 
     def _wait(self, ending: Collection[_Held], timeout: float) -> list[_Held]:
         """Wait until nodes say that these are gone; those that are not."""
         deadline = time.monotonic() + timeout
-        left = [each for each in ending if not self._is_gone(each)]
+        left = [each for each in ending if self._runs(each)]
         while left and time.monotonic() < deadline:
             time.sleep(_LOOK)
-            left = [each for each in left if not self._is_gone(each)]
+            left = [each for each in left if self._runs(each)]
         return left
 
-    def _is_gone(self, held: _Held) -> bool:
-        """Whether its node says so; one that does not answer has not."""
+    def _runs(self, held: _Held) -> bool:
+        """Whether its node says so. One whose node does not answer is YARN's affair from now on."""
+        seen = self._look(held)
+        if seen == "unreachable":
+            log.warning("container %s is out of reach on %s", held.id.toString(), held.node.toString())
+            self._manager.releaseAssignedContainer(held.id)
+        return seen == "runs"
+
+    def _look(self, held: _Held) -> Literal["runs", "gone", "unreachable"]:
         try:
             status = self._nodes.getContainerStatus(held.id, held.node)
         except Exception as error:
-            return kind(error) in _UNKNOWN
-        return str(status.getState().toString()) == "COMPLETE"
+            return "gone" if kind(error) in _UNKNOWN else "unreachable"
+        return "gone" if str(status.getState().toString()) == "COMPLETE" else "runs"
 
     def _rest(self) -> None:
         """No more heartbeats. One that hangs in a call ends with the JVM."""

@@ -13,8 +13,7 @@ from typing import ClassVar, Literal
 from typing_extensions import override
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.plans import PackingPlan, Resources
-from heronpy.kernel.plans.packing import MB
+from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler
 from heronpy.kernel.plugin.opening import open_uploader
 from heronpy.kernel.plugin.uploader import Uploader
@@ -24,9 +23,6 @@ from heronpy.plugins.scheduler.yarn.cluster import Cluster, files_of
 from heronpy.plugins.scheduler.yarn.contexts import Beside, Contexts, size
 from heronpy.plugins.scheduler.yarn.hadoop import FILES
 from heronpy.plugins.scheduler.yarn.master import CONF, FOLDER, JARS, SECRETS_URL, Master
-
-#: what the JVM beside the scheduler's process takes
-_JVM = Resources(ram=256 * MB)
 
 #: YARN's own limit is lower
 _ATTEMPTS_WITHOUT_END = 1_000_000
@@ -71,7 +67,7 @@ class YarnScheduler(Scheduler):
                 f"heronpy {launcher.topology}",
                 tag,
                 context,
-                size(cluster.java, launch.resources + _JVM),
+                size(cluster.java, launch.resources),
                 config.integer("container.restart_attempts") or _ATTEMPTS_WITHOUT_END,
                 config.number("container.restart_reset"),
             )

@@ -1,9 +1,11 @@
-"""The scheduler's process during an update: containers of both plans, and what becomes of one that fails."""
+"""The scheduler's process: containers of both plans in an update, who fails then, and who is missed."""
 
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -12,7 +14,7 @@ from heronpy.container.folders import create_launch
 from heronpy.container.host_process import HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduling import SchedulerHost
-from heronpy.kernel.config import Config
+from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import ContainerPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
@@ -152,3 +154,33 @@ def test_a_host_that_begins_in_the_middle_of_an_update_starts_both_plans(
     scheduler = Scripted()
     host(scheduler)
     assert scheduler.told == ["schedule [1, 2, 3]", "kill"]
+
+
+class TestMasterCutOff:
+    """Container 0 on a machine that is cut off: nobody says that it ended, and its master cannot miss it."""
+
+    @pytest.fixture
+    def config(self, tmp_path: Path) -> Config:
+        impatient = {"container.lost": "1s", "container.silence": "1s"}
+        return load_config(environ={}, flags={"home": str(tmp_path), **impatient})
+
+    def test_it_is_replaced(self, state: StateManager, host: Callable[[Scripted], None]) -> None:
+        def wait_for_restart() -> None:
+            if "restart [0]" not in scheduler.told:
+                scheduler.story.insert(0, wait_for_restart)
+
+        scheduler = Scripted(
+            lambda: state.set(TREE.pulse(0), b""),
+            lambda: time.sleep(0.3),
+            lambda: state.delete(TREE.pulse(0)),
+            wait_for_restart,
+        )
+        host(scheduler)
+        assert scheduler.told == ["schedule [1, 2]", "restart [0]", "kill"]
+
+    def test_one_that_was_never_heard_of_is_not_missed(
+        self, state: StateManager, host: Callable[[Scripted], None]
+    ) -> None:
+        scheduler = Scripted(*[lambda: time.sleep(0.3)] * 6)
+        host(scheduler)
+        assert scheduler.told == ["schedule [1, 2]", "kill"]
