@@ -59,7 +59,8 @@ def test_user_code_is_imported_by_instances_only() -> None:
 
 
 def test_production_does_not_ask_whether_it_is_being_tested() -> None:
-    assert mentioning(ASKS_WHETHER_IT_IS_TESTED, [*ENGINE, *PUBLIC]) == set()
+    # it tells the author of a new plugin how to test it
+    assert mentioning(ASKS_WHETHER_IT_IS_TESTED, [*ENGINE, *PUBLIC]) == {"cli/plugin.py"}
 
 
 @pytest.mark.parametrize("way_in", ["unseal", "decode(payload", "loads(payload"])
