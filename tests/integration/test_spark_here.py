@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import sysconfig
@@ -22,9 +23,10 @@ def executors(engine: Engine) -> dict[str, int]:
     """The first process of each container, by its number."""
     found = {}
     for process in engine.processes():
-        words = process.cmdline()
-        if "heronpy.container.executor" in words:
-            found[words[-2]] = process.pid
+        with contextlib.suppress(psutil.NoSuchProcess):  # zombies as well
+            words = process.cmdline()
+            if "heronpy.container.executor" in words:
+                found[words[-2]] = process.pid
     return found
 
 

@@ -122,12 +122,10 @@ class SparkScheduler(Scheduler):
         if self._driver is None or self._door is None:
             return {}
         due = time.monotonic() - SLOT_SECONDS
-        late = [each for each in self._running.values() if each.submitted < due]
-        late = [each for each in late if not self._door.let_in(each.number)]
-        if not late:
-            return {}
-        why = f"Spark has no free slot for it, of {self._driver.slots()}"
-        return {each.container: why for each in late}
+        outside = [each for each in self._running.values() if not self._door.let_in(each.number)]
+        late = [each.container for each in outside if each.submitted < due]
+        why = self._why(len(self._running) - len(outside)) if late else ""
+        return dict.fromkeys(late, why) if why else {}
 
     @override
     def links(self) -> Mapping[str, str]:
@@ -211,6 +209,14 @@ class SparkScheduler(Scheduler):
             poll.register(self._wakeup, select.POLLIN)
             poll.poll(min(timeout, SLOT_SECONDS) * 1000)
         self._wakeup.drain()
+
+    def _why(self, running: int) -> str:
+        """What containers wait for while so many run; empty if they only take their time."""
+        assert self._driver is not None
+        slots = self._driver.slots()
+        if self._settings.dynamic or not slots:
+            return "Spark has not started an executor for it yet"
+        return f"Spark has no free slot for it, of {slots}" if slots <= running else ""
 
     def _refuse_without_slots(self, more: int) -> None:
         """Spark would let them wait without a word."""
