@@ -44,9 +44,9 @@ class TestYarnScheduler(SchedulerContract):
     def test_watch_reports_a_container_that_died(
         self, scheduler: Scheduler, launcher: SleeperLauncher
     ) -> None:
-        """What the first process left is killed by its node, which says that the container ended before that.
+        """A node says that a container ended before it has killed what the first process left.
 
-        Until then it is for the container itself: a new one ends what its predecessor left on the machine.
+        So that is for containers themselves: a new one ends what its predecessor left on the machine.
         """
         scheduler.on_schedule(plan(1))
         eventually(lambda: len(launcher.running()) == 2)
