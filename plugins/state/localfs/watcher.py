@@ -86,8 +86,9 @@ class Watcher:
                 self._thread.start()
             except BaseException:
                 # a Ctrl-C may come when it runs already: then it ends, and closes them itself
-                self._stopping = True
-                os.eventfd_write(self._wake.fileno(), 1)
+                with self._lock:
+                    self._stopping = True
+                    os.eventfd_write(self._wake.fileno(), 1)
                 if self._thread.ident is not None:
                     undo.pop_all()
                 raise
@@ -101,7 +102,7 @@ class Watcher:
             # what happened before or while we looked is what the caller finds on its first reading
             self._collect()
             watch.changed = False
-        os.eventfd_write(self._wake.fileno(), 1)
+            os.eventfd_write(self._wake.fileno(), 1)
         return watch
 
     def forget(self, watch: NodeWatch) -> None:
@@ -116,7 +117,8 @@ class Watcher:
             for watch in self._watches:
                 watch.end()
             self._watches.clear()
-        os.eventfd_write(self._wake.fileno(), 1)
+            # under the lock: the thread may be awake already, and closes this when it has seen the word
+            os.eventfd_write(self._wake.fileno(), 1)
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
@@ -137,8 +139,9 @@ class Watcher:
                 self._turn()
             except Exception:
                 log.exception("watching the state folder failed, and goes on")
-        self._inotify.close()
-        self._wake.close()
+        with self._lock:
+            self._inotify.close()
+            self._wake.close()
 
     def _turn(self) -> None:
         with self._lock:
