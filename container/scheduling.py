@@ -313,6 +313,9 @@ class SchedulerHost:
 
     def _serve(self, request: Request) -> None:
         if request.kind == "kill":
+            if self._launch.keeper != "master":
+                # who asks may be on a machine that does not know that
+                self._state.set(self._tree.leaving, b"")
             self._scheduler.on_kill()
             work = Path(self._launch.work)
             clear_topology(

@@ -48,7 +48,8 @@ def kill_topology(
     if not state.exists(tree.root) and not file.exists():
         return False
     uploads = uploads_of(state, name)
-    if state.exists(tree.root):
+    launch = TopologyLaunch.read(file) if file.exists() else None
+    if launch is not None and launch.keeper != "master" and state.exists(tree.root):
         state.set(tree.leaving, b"")
     with HostProcess(state, name) as host:
         if host.present:
@@ -66,7 +67,6 @@ def kill_topology(
                 return True
             host.kill("does not answer" if asked else "is stopped")
             vanished(state, tree.scheduler)
-    launch = TopologyLaunch.read(file) if file.exists() else None
     if launch is not None:
         _kill_containers(config, state, launch, str(file))
     clear_topology(

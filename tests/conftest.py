@@ -29,6 +29,7 @@ settings.load_profile("heronpy")
 GRACE = 5.0
 
 
+@pytest.hookimpl(tryfirst=True)  # before the plugin that spreads them reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What shares servers runs in one process, when the tests are spread over several."""
     for item in items:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from pyarrow import parquet
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -51,6 +52,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # it ends when nobody holds its standard input any more
     gateway.proc.stdin.close()
     gateway.proc.wait(30)
+    # who starts a Spark next in this process gets another JVM
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def store_of(engine: Engine) -> str:
