@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
 
 # Clusters wait more than they compute: two tests at a time.
-SPREAD = -n 2 --dist loadgroup --maxschedchunk 1
+SPREAD = -n 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -18,6 +18,8 @@ from support.servers import running
 from support.spark_cluster import SparkCluster
 from support.yarn_cluster import YarnCluster
 from support.zookeeper import ZooKeeper
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from heronpy.kernel.processes import process
 
@@ -29,14 +31,20 @@ settings.load_profile("heronpy")
 GRACE = 5.0
 
 
-@pytest.hookimpl(tryfirst=True)  # before the plugin that spreads them reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What shares servers runs in one process, when the tests are spread over several."""
-    for item in items:
-        for shared in {"zookeeper", "ensemble", "spark_cluster", "yarn_cluster"}.intersection(
-            getattr(item, "fixturenames", ())
-        ):
-            item.add_marker(pytest.mark.xdist_group(shared))
+#: servers that are started once for all tests of the files that are named for them
+SHARED = ("yarn", "spark", "zookeeper")
+
+
+class ByServers(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types that mypy finds
+    """Tests that share servers run in one process, when they are spread over several."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((server for server in SHARED if server in file), nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByServers:
+    return ByServers(config, log)
 
 
 @pytest.fixture(scope="session")

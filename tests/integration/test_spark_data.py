@@ -35,7 +35,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.timeout(400),
-    pytest.mark.xdist_group("spark_session"),
     # sockets of PySpark's own
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
