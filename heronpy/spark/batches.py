@@ -2,8 +2,9 @@
 
 A *batch* is what one micro-batch of a query, or one write, has for the topology. Its pieces are written
 first, then the manifest that names them: it is there wholly or not at all. A spout that has taken over a
-piece for good deletes it. When none is left the batch gets a mark, and then its manifest goes; so whoever
-finds no manifest and then no mark knows that the batch has never been there.
+piece for good deletes it. When none is left, of it and of the batches before it, the batch gets a mark, and
+then its manifest goes; so whoever finds no manifest and then no mark knows that the batch has never been
+there, and a mark stands for all batches of its query up to that one.
 """
 
 from __future__ import annotations
@@ -113,17 +114,23 @@ def take_over(shelf: Shelf, batch: Batch, pieces: Iterable[Piece]) -> None:
         finish(shelf, batch, manifest)
 
 
-def finish(shelf: Shelf, batch: Batch, manifest: Iterable[Piece]) -> None:
-    """If no piece is left, nothing else of the batch is needed either; but that it has been there."""
+def finish(shelf: Shelf, batch: Batch, manifest: Iterable[Piece]) -> bool:
+    """If no piece is left, nothing else of the batch is needed either; but that it has been there.
+
+    Not before those in front of it, whose rows may be other tasks': its mark would be theirs too.
+    """
     left = shelf.names(batch.pieces)
     if {piece.name for piece in manifest}.intersection(left):
-        return
+        return False
+    if any(other < batch for other in waiting(shelf, batch.query)):
+        return False
     if batch.leaves_mark:
         shelf.write(batch.mark, b"")
         for name in shelf.names(f"{MARKS}{batch.query}/"):
             if name < batch.mark:
                 shelf.delete(name)
     withdraw(shelf, batch, left)
+    return True
 
 
 def withdraw(shelf: Shelf, batch: Batch, pieces: Iterable[str]) -> None:

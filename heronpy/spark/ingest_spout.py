@@ -198,9 +198,10 @@ class IngestSpout(TransactionalSink, Spout):
                 withdraw(self._shelf, batch, self._shelf.names(batch.pieces))
                 continue
             manifest = before.get(batch) or read_manifest(self._shelf, batch)
-            if manifest is not None and self._present.isdisjoint(piece.name for piece in manifest):
-                finish(self._shelf, batch, manifest)
-            elif manifest is not None:
+            if manifest is None:
+                continue
+            over = self._present.isdisjoint(piece.name for piece in manifest)
+            if not (over and finish(self._shelf, batch, manifest)):
                 self._manifests[batch] = manifest
         self._forget()
         self._look_at = time.monotonic() + _LOOK

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.plugin.checkpoint_store import checked_object
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.spark import ingest_spout
-from heronpy.spark.batches import marked, of_query, of_write, publish, waiting
+from heronpy.spark.batches import Piece, marked, of_query, of_write, publish, waiting
 from heronpy.spark.shelf import Shelf
 
 TASKS = (2, 3)
@@ -64,11 +65,12 @@ class Feeding(RuleBasedStateMachine):
             self.stored = {}
             if self.published < len(self.batches):
                 self.write(2)
-            self.work(2, 1000)
-            self.work(3, 1000)
+            self.work(2, self.rows)
+            self.work(3, self.rows)
             self.prepare(0)
             self.prepare(1)
             self.complete_it()
+            self.work(2, 1)
             emitted = Counter(number for saved in self.complete.values() for number in saved.emitted)
             assert emitted == Counter(number for batch in self.batches for number in batch)
             assert waiting(self.shelf) == []
@@ -180,6 +182,27 @@ class Feeding(RuleBasedStateMachine):
 
 Feeding.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestFeeding = Feeding.TestCase
+
+
+def test_a_batch_waits_for_those_before_it_that_others_read(store: Opener, ingest: Shelf) -> None:
+    """A mark of the second alone would say of the first that it has been taken over."""
+    quick, slow = Life(store, 2, {}), Life(store, 3, {})
+    for number in range(2):
+        piece = write_pieces(ingest, of_query("q", number), [number], 1)
+        # the first is for split 2, the second for split 0
+        data = msgspec.json.encode([Piece(*piece[0], split=2 - 2 * number)])
+        ingest.write(of_query("q", number).manifest, data)
+    assert quick.turn(2) == [1]
+    quick.transactions.prepare(1)
+    quick.transactions.complete(1)
+    assert marked(ingest) == {}
+    assert slow.turn(2) == [0]
+    slow.transactions.prepare(1)
+    slow.transactions.complete(1)
+    slow.look()
+    slow.turn()
+    assert marked(ingest) == {"query-q": 1}
+    assert waiting(ingest) == []
 
 
 def test_queries_take_turns(store: Opener, ingest: Shelf) -> None:
