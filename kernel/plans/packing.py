@@ -69,6 +69,12 @@ class PackingPlan(msgspec.Struct, frozen=True):
             counts[instance.component] = counts.get(instance.component, 0) + 1
         return counts
 
+    def changes(self, proposed: PackingPlan) -> tuple[list[int], list[int]]:
+        """The ids of containers that come with another plan, and of those that go."""
+        before = {container.id for container in self.containers}
+        after = {container.id for container in proposed.containers}
+        return sorted(after - before), sorted(before - after)
+
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
 

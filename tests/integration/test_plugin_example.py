@@ -4,46 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.engine import Engine
+from support.plugin_package import ExamplePackage
 
 pytestmark = pytest.mark.cluster
 
 ROOT = Path(__file__).parent.parent.parent
-PACKAGE = ROOT / "examples" / "plugins" / "heronpy-nice-scheduler"
 LEVEL = 5
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy, because a build leaves files in the folder it is given."""
-    copy = tmp_path_factory.mktemp("source") / PACKAGE.name
-    return shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+def package(tmp_path_factory: pytest.TempPathFactory) -> ExamplePackage:
+    return ExamplePackage("heronpy-nice-scheduler", tmp_path_factory.mktemp("package"))
 
 
-@pytest.fixture(scope="module")
-def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder that has the package as pip installs it; on PYTHONPATH it is as good as site-packages."""
-    folder = str(tmp_path_factory.mktemp("installed"))
-    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", folder]
-    subprocess.run([sys.executable, "-m", "pip", *install, str(source)], check=True)
-    return folder
+@pytest.fixture
+def installed(package: ExamplePackage) -> str:
+    return package.installed
 
 
-def test_the_package_passes_its_own_tests(source: Path, installed: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", "tests"],
-        cwd=source,
-        env={**os.environ, "PYTHONPATH": installed},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_package_passes_its_own_tests(package: ExamplePackage) -> None:
+    done = package.run_its_tests()
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.engine import TOPOLOGIES, Engine
+from support.plugin_package import install
 
 from heronpy.cli.plugin_package import KINDS
 
@@ -62,8 +63,7 @@ def test_a_new_scheduler_is_found_and_runs_a_topology(engine: Engine, tmp_path: 
     name, home, ours = WRITTEN["scheduler"]
     source = folder / "src/heronpy_mine_scheduler/scheduler.py"
     source.write_text(f"from {home} import {ours}\n\n\nclass {name}({ours}):\n    pass\n")
-    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
-    subprocess.run([sys.executable, "-m", "pip", *install, str(installed), str(folder)], check=True)
+    install(folder, installed)
     engine.environment["PYTHONPATH"] = str(installed)
     listed = json.loads(engine.ok("plugins", "-o", "json"))
     assert {"name": "mine", "kind": "scheduler", "origin": "heronpy-mine-scheduler 0.1.0"} in listed

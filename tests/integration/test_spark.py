@@ -51,7 +51,7 @@ def test_the_same_file_counts_exactly_and_leaves_nothing(spark: OnSpark, tmp_pat
         return sum(path.stat().st_size for path in tmp_path.glob("ledger-*")) // LEDGER.size
 
     spark.ok("submit", str(TOPOLOGIES / "ledger.py"), str(total // 2), str(tmp_path))
-    assert {spark.machine_of(container) for container in range(4)} == set(spark.cluster.machines)
+    assert {spark.machine_of(f"container {each}") for each in range(4)} == set(spark.cluster.machines)
     wait_until(lambda: arrived() >= total, 200, "all tuples", spark.log_tails)
     entries = [each for path in tmp_path.glob("ledger-*") for each in LEDGER.iter_unpack(path.read_bytes())]
     numbers = Counter((source, number) for source, number, _ in entries)
@@ -82,7 +82,7 @@ def test_nothing_is_lost_whoever_of_spark_dies(spark: OnSpark, tmp_path: Path) -
     members = {pid for pid in _pids(spark) if os.getsid(pid) == first}
     strike("a container", lambda: os.kill(first, signal.SIGKILL), members)
 
-    machine = spark.machine_of(1)
+    machine = spark.machine_of("container 1")
     strike("a Worker", lambda: spark.cluster.kill_worker(machine), spark.pids_on(machine))
     spark.cluster.start()
 

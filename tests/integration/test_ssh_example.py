@@ -7,36 +7,25 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
+from support.plugin_package import EXAMPLES, ExamplePackage
 from support.reachable import ReachableNetwork
 from support.zookeeper import ZooKeeper
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
-ROOT = Path(__file__).parent.parent.parent
-PACKAGE = ROOT / "examples" / "plugins" / "heronpy-ssh-scheduler"
+PACKAGE = "heronpy-ssh-scheduler"
 TUPLES = 20_000
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy, because a build leaves files in the folder it is given."""
-    copy = tmp_path_factory.mktemp("source") / PACKAGE.name
-    return shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
-
-
-@pytest.fixture(scope="module")
-def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = str(tmp_path_factory.mktemp("installed"))
-    install = ["install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", folder]
-    subprocess.run([sys.executable, "-m", "pip", *install, str(source)], check=True)
-    return folder
+def package(tmp_path_factory: pytest.TempPathFactory) -> ExamplePackage:
+    return ExamplePackage(PACKAGE, tmp_path_factory.mktemp("package"))
 
 
 class Machines:
@@ -45,7 +34,7 @@ class Machines:
     def __init__(self, network: ReachableNetwork, disks: Path) -> None:
         self.names = network.machines
         self.disks = disks / "disks"
-        self.ssh = f"{PACKAGE}/netns-ssh {self.disks}"
+        self.ssh = f"{EXAMPLES / PACKAGE}/netns-ssh {self.disks}"
 
     def processes(self, machine: str) -> dict[int, str]:
         """Pid and command line of those that run on one of them."""
@@ -74,23 +63,16 @@ def machines(network: ReachableNetwork, temporary: Path) -> Iterator[Machines]:
 
 
 @pytest.fixture
-def cluster(engine: Engine, installed: str, reachable_zookeeper: ZooKeeper) -> Engine:
+def cluster(engine: Engine, package: ExamplePackage, reachable_zookeeper: ZooKeeper) -> Engine:
     """Commands that find the state tree in ZooKeeper, and the plugin."""
-    engine.environment["PYTHONPATH"] = installed
+    engine.environment["PYTHONPATH"] = package.installed
     for key, value in reachable_zookeeper.settings(reachable_zookeeper.fresh_root()).items():
         engine.environment[f"HERONPY_{key.upper().replace('.', '_')}"] = value
     return engine
 
 
-def test_the_package_passes_its_own_tests(source: Path, installed: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pyproject.toml", "tests"],
-        cwd=source,
-        env={**os.environ, "PYTHONPATH": installed},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_the_package_passes_its_own_tests(package: ExamplePackage) -> None:
+    done = package.run_its_tests()
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -58,10 +58,9 @@ class LocalScheduler(Scheduler):
 
     @override
     def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
-        before = {container.id for container in current.containers}
-        after = {container.id for container in proposed.containers}
-        self._start(sorted(after - before))
-        self._end(sorted(before - after))
+        come, go = current.changes(proposed)
+        self._start(come)
+        self._end(go)
 
     @override
     def watch(self, timeout: float) -> Iterator[ContainerExit]:

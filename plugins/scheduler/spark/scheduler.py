@@ -96,11 +96,10 @@ class SparkScheduler(Scheduler):
 
     @override
     def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
-        before = {container.id for container in current.containers}
-        after = {container.id for container in proposed.containers}
-        self._refuse_without_slots(len(after - before))
-        self._start(sorted(after - before))
-        self._end(sorted(before - after))
+        come, go = current.changes(proposed)
+        self._refuse_without_slots(len(come))
+        self._start(come)
+        self._end(go)
 
     @override
     def watch(self, timeout: float) -> Iterator[ContainerExit]:

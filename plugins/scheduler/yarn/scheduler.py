@@ -106,12 +106,11 @@ class YarnScheduler(Scheduler):
 
     @override
     def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
-        before = {container.id for container in current.containers}
-        after = {container.id for container in proposed.containers}
-        if added := sorted(after - before):
-            self._its_master().refuse_without_room([self._launcher.container(each) for each in added])
-            self._start(added)
-        self._its_master().end(sorted(before - after))
+        come, go = current.changes(proposed)
+        if come:
+            self._its_master().refuse_without_room([self._launcher.container(each) for each in come])
+            self._start(come)
+        self._its_master().end(go)
 
     @override
     def watch(self, timeout: float) -> Iterator[ContainerExit]:

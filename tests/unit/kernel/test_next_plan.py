@@ -246,3 +246,6 @@ def test_the_union_of_two_plans_has_everybody_once(
     )
     assert (both.epoch, both.next_task) == (proposed.epoch, proposed.next_task)
     assert union(packing, packing) == packing
+    come, go = packing.changes(proposed)
+    assert packing.changes(both) == (come, [])
+    assert both.changes(proposed) == ([], go)

@@ -42,10 +42,9 @@ class NiceScheduler(Scheduler):
         self._start(containers)
 
     def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
-        before = {container.id for container in current.containers}
-        after = {container.id for container in proposed.containers}
-        self._start(sorted(after - before))
-        self._end([session for session in saved(self._folder) if session.container in before - after])
+        come, go = current.changes(proposed)
+        self._start(come)
+        self._end([session for session in saved(self._folder) if session.container in go])
 
     def watch(self, timeout: float) -> Iterator[ContainerExit]:
         deadline = time.monotonic() + timeout

@@ -56,10 +56,9 @@ class SshScheduler(Scheduler):
         self._start(containers)
 
     def on_update(self, current: PackingPlan, proposed: PackingPlan) -> None:
-        before = {container.id for container in current.containers}
-        after = {container.id for container in proposed.containers}
-        self._start(sorted(after - before))
-        self._end(sorted(before - after))
+        come, go = current.changes(proposed)
+        self._start(come)
+        self._end(go)
 
     def watch(self, timeout: float) -> Iterator[ContainerExit]:
         running = {each.pid for each in self._containers.values() if each.id not in self._reported}
