@@ -192,7 +192,7 @@ class SchedulerHost:
         """An executor that has given signs of life and gives none any more is stopped, or hangs."""
         vigil = self._pulses.vigil
         self._look_at = now + vigil.interval
-        paths = {self._tree.pulse(each): each for each in self._everyone() if each not in self._due}
+        paths = {self._tree.pulse(each): each for each in self._everyone() if self._runs(each)}
         self._pulses.look(now, paths)
         # One at a time: when it was stopped while it held a lock of the state tree, the others cannot show
         # that they live until it is gone, and it is the one that has not for the longest time.
@@ -212,7 +212,12 @@ class SchedulerHost:
         elif 0 in self._missed.silent():
             how = f"not heard of for {self._missed.quiet(0):.0f} s"
             self._missed.forget(0)
-            self._on_end(0, how)
+            if self._runs(0):
+                self._on_end(0, how)
+
+    def _runs(self, container: int) -> bool:
+        """Whether it is not waited for anyway, or not any more."""
+        return container not in self._due and container not in self._given_up
 
     def _on_end(self, container: int, how: str, *, hopeless: bool = False) -> None:
         """It ended, or must: it is started again, which ends whatever is left of it."""
@@ -284,9 +289,9 @@ class SchedulerHost:
             failure = UpdateFailure(self._update.epoch, reason)
             self._state.set(self._tree.update_failure, msgspec.json.encode(failure))
         self._plan = self._launcher.plan = proposed
-        before, after = ({each.id for each in plan.containers} for plan in (current, proposed))
-        self._begin_anew(after - before)
-        for container in before - after:
+        come, go = current.changes(proposed)
+        self._begin_anew(come)
+        for container in go:
             self._forget(container)
 
     def _forget(self, container: int) -> None:
@@ -339,7 +344,7 @@ class SchedulerHost:
             self._begin_anew(chosen)
             return
         for container in chosen:
-            if container not in self._due and container not in self._given_up:
+            if self._runs(container):
                 self._on_end(container, request.reason)
 
     def _wake(self) -> None:

@@ -18,6 +18,7 @@ from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import ContainerPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
+from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.kernel.tree import Execution, ExecutorNode, Tree
 from heronpy.kernel.update import Phase, Update, UpdateFailure
 
@@ -34,6 +35,8 @@ class Scripted(Scheduler):
         self.told: list[str] = []
         #: says no to new containers
         self.full = False
+        #: to be told with the next step
+        self.exits: list[ContainerExit] = []
 
     def initialize(self, config: Config, launcher: Launcher) -> None:
         self.launcher = launcher
@@ -57,7 +60,8 @@ class Scripted(Scheduler):
 
     def watch(self, timeout: float) -> Iterator[ContainerExit]:
         self.story.pop(0)()
-        return iter(())
+        exits, self.exits = self.exits, []
+        return iter(exits)
 
     def wake(self) -> None:
         pass
@@ -182,5 +186,17 @@ class TestMasterCutOff:
         self, state: StateManager, host: Callable[[Scripted], None]
     ) -> None:
         scheduler = Scripted(*[lambda: time.sleep(0.3)] * 6)
+        host(scheduler)
+        assert scheduler.told == ["schedule [1, 2]", "kill"]
+
+    def test_one_that_was_given_up_is_not_missed(
+        self, state: StateManager, host: Callable[[Scripted], None]
+    ) -> None:
+        def end_without_hope() -> None:
+            state.delete(TREE.pulse(0))
+            scheduler.exits = [ContainerExit(0, HOPELESS)]
+
+        waits = [lambda: time.sleep(0.3)] * 6
+        scheduler = Scripted(lambda: state.set(TREE.pulse(0), b""), waits[0], end_without_hope, *waits)
         host(scheduler)
         assert scheduler.told == ["schedule [1, 2]", "kill"]
