@@ -93,6 +93,12 @@ def test_nothing_is_lost_whoever_of_spark_dies(spark: OnSpark, tmp_path: Path) -
     (jvm,) = [child for child in _host(spark).children() if child.name() == "java"]
     strike("the driver's JVM", jvm.kill, _pids(spark))
 
+    def replace_master() -> None:
+        spark.cluster.kill_master()
+        spark.cluster.start()
+
+    strike("the Master, whose successor knows nobody", replace_master, _pids(spark))
+
     fire.drain()
     verdict = fire.verdict()
     print(verdict, fire.progress())
@@ -120,7 +126,7 @@ def test_a_container_comes_and_goes_and_the_others_notice_nothing(spark: OnSpark
 
 
 def test_a_container_without_a_slot_is_named_and_nothing_stays(spark: OnSpark) -> None:
-    few = ",".join((*QUICK, "spark.task.cpus=6"))
+    few = ",".join((*QUICK, spark.cluster.executors, "spark.task.cpus=6"))
     submit = spark.start("submit", TRICKLE, "t", *ONE_EACH, "--set", f"scheduler.spark.conf={few}")
     assert submit.stderr is not None
     told = next(line for line in submit.stderr if "no free slot" in line)

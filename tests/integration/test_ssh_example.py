@@ -34,12 +34,17 @@ class Machines:
     def __init__(self, network: ReachableNetwork, disks: Path) -> None:
         self.names = network.machines
         self.disks = disks / "disks"
+        #: of clusters that other tests share
+        self._others = {pid for name in self.names for pid in self._pids(name)}
         self.ssh = f"{EXAMPLES / PACKAGE}/netns-ssh {self.disks}"
 
     def processes(self, machine: str) -> dict[int, str]:
         """Pid and command line of those that run on one of them."""
-        pids = subprocess.run(["ip", "netns", "pids", machine], capture_output=True, text=True, check=True)
-        return {int(pid): _command_line(pid) for pid in pids.stdout.split()}
+        return {int(pid): _command_line(pid) for pid in self._pids(machine) - self._others}
+
+    def _pids(self, machine: str) -> set[str]:
+        done = subprocess.run(["ip", "netns", "pids", machine], capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
 
     def left(self) -> list[str]:
         files = [

@@ -23,7 +23,7 @@ class OnSpark(OnCluster):
         settings = {
             "scheduler.name": "spark",
             "scheduler.spark.master": cluster.url,
-            "scheduler.spark.conf": ",".join((*QUICK, *SPREAD)),
+            "scheduler.spark.conf": ",".join((*QUICK, cluster.executors, *SPREAD)),
             "container.python": cluster.python,
         }
         super().__init__(home, cluster, servers, settings)

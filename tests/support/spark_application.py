@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import cast
 
 from support.servers import running
@@ -26,7 +28,9 @@ class SparkApplication:
 
     def __init__(self, master: str, python: str = "", *more: str) -> None:
         conf = dict(word.split("=", 1) for word in (*QUICK, *more))
-        self._driver = Driver(SparkSettings(master, 0, conf), "contract", python, on_loss=lambda: None)
+        scratch = Path(tempfile.mkdtemp(prefix="hpsa"))
+        settings = SparkSettings(master, 0, conf)
+        self._driver = Driver(settings, "contract", python, scratch, on_loss=lambda: None)
         running.add(str(self._driver._jvm.pid))
 
     def scheduler(self) -> SparkScheduler:

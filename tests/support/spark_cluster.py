@@ -36,11 +36,17 @@ class SparkCluster:
     def url(self) -> str:
         return f"spark://{self._network.here}:{self._port}"
 
+    @property
+    def executors(self) -> str:
+        """A setting of Spark's: their temporary files end with the cluster, too."""
+        return f"spark.executor.extraJavaOptions=-Djava.io.tmpdir={self._folder} {_SMALL}"
+
     def start(self) -> None:
         """Start who does not run, and wait until all are there."""
-        if self._master is None:
+        if not Path(self.python).exists():
             bare = self._folder / "bare"
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+        if self._master is None:
             where = ("--host", self._network.here, "--port", str(self._port), "--webui-port", str(self._ui))
             self._master = self._run(("master.Master", *where), self._network.here)
             wait_until(self._master_answers, 60, "the Spark Master answers", self._log_tails)
@@ -48,6 +54,12 @@ class SparkCluster:
             if machine not in self._workers:
                 self._workers[machine] = self._start_worker(machine)
         wait_until(lambda: self._alive() == len(self.machines), 60, "the Workers are there", self._log_tails)
+
+    def kill_master(self) -> None:
+        """It has nothing that it could remember when it is back."""
+        if self._master is not None:
+            self._master.kill()
+            self._master = None
 
     def kill_worker(self, machine: str) -> None:
         self._workers.pop(machine).kill()
@@ -86,15 +98,15 @@ class SparkCluster:
         self, command: tuple[str, ...], address: str, front: tuple[str, ...] = (), temporary: str = ""
     ) -> ServerProcess:
         main, *arguments = command
-        home = pyspark_folder()
+        home, folder = pyspark_folder(), temporary or str(self._folder)
         environment = {
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": address,
             "SPARK_NO_DAEMONIZE": "1",
             "SPARK_DAEMON_MEMORY": "192m",
-            "SPARK_DAEMON_JAVA_OPTS": _SMALL,
-            "TMPDIR": temporary or str(self._folder),
-            "SPARK_LOCAL_DIRS": temporary or str(self._folder),
+            "SPARK_DAEMON_JAVA_OPTS": f"-Djava.io.tmpdir={folder} {_SMALL}",
+            "TMPDIR": folder,
+            "SPARK_LOCAL_DIRS": folder,
         }
         spark_class = str(home / "bin" / "spark-class")
         return ServerProcess(

@@ -17,7 +17,6 @@ _SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "640m",
-    "spark.driver.extraJavaOptions": _JAVA,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "1",
@@ -27,7 +26,9 @@ _SETTINGS = {
 
 def small_spark(folder: Path) -> dict[str, str]:
     """The environment in which a PySpark script has such a Spark."""
-    arguments = [word for key, value in _SETTINGS.items() for word in ("--conf", f"{key}={value}")]
+    java = f"-Djava.io.tmpdir={folder} {_JAVA}"
+    settings = {**_SETTINGS, "spark.driver.extraJavaOptions": java}
+    arguments = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     return {
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder),

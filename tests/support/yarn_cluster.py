@@ -147,6 +147,7 @@ class YarnCluster:
             "yarn.scheduler.maximum-allocation-vcores": "16",
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
             "yarn.resourcemanager.connect.retry-interval.ms": "1000",
+            "yarn.node-attribute.fs-store.root-dir": f"file://{self._root}/attributes",
             "yarn.nm.liveness-monitor.expiry-interval-ms": "10000",
             "yarn.am.liveness-monitor.expiry-interval-ms": "60000",
         }
@@ -159,7 +160,8 @@ class YarnCluster:
         (conf / "log4j.properties").write_text(_LOG)
 
     def _run(self, main: str, conf: Path, front: tuple[str, ...] = (), **environment: str) -> ServerProcess:
-        command = [*front, *_JAVA, _OPEN, "-cp", f"{conf}:{server_jars()}/*", f"{_MAIN}.{main}"]
+        java = [*_JAVA, _OPEN, f"-Djava.io.tmpdir={conf.parent}", "-cp", f"{conf}:{server_jars()}/*"]
+        command = [*front, *java, f"{_MAIN}.{main}"]
         return ServerProcess(command, conf.parent / f"{main}.log", environment)
 
     def _answers(self) -> bool:

@@ -49,7 +49,8 @@ class Server:
         return self._process is not None
 
     def start(self) -> None:
-        command = ["java", *_OPTIONS, "-cp", _class_path(), f"{_MAIN}.{self._main}", str(self._configuration)]
+        java = ["java", *_OPTIONS, f"-Djava.io.tmpdir={self._folder}", "-cp", _class_path()]
+        command = [*java, f"{_MAIN}.{self._main}", str(self._configuration)]
         self._process = ServerProcess(command, self._folder / "log")
 
     def kill(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,15 +41,24 @@ class Driver:
     """Lives as long as the topology's containers: they end with it. There is one in a process."""
 
     def __init__(
-        self, settings: SparkSettings, topology: str, python: str, on_loss: Callable[[], None]
+        self,
+        settings: SparkSettings,
+        topology: str,
+        python: str,
+        scratch: Path,
+        on_loss: Callable[[], None],
     ) -> None:
+        """Spark's temporary files are in `scratch`, where a JVM that was killed may have left some."""
         self._topology = topology
         self._settings = settings
         self._shipped: set[str] = set()
         self._profiles: dict[tuple[int, int], Any] = {}
         self._over = threading.Event()
         self._on_loss = on_loss
-        self._context = _start(settings.application(topology))
+        self._scratch = scratch
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(mode=0o700, parents=True)
+        self._context = _start(settings.application(topology), scratch)
         self._jvm: subprocess.Popen[bytes] = SparkContext._gateway.proc  # type: ignore[union-attr]
         chosen = settings.conf.get("spark.pyspark.python") or python
         if chosen or settings.local:
@@ -72,6 +82,11 @@ class Driver:
         except Exception as error:  # whatever Py4J raises when the other side is about to go
             return f"the JVM of Spark's driver does not answer: {reason(str(error))}"
         return "Spark has ended the application" if stopped else ""
+
+    def executors(self) -> int:
+        """How many there are."""
+        # the driver is among those that have memory
+        return int(self._context._jsc.sc().getExecutorMemoryStatus().size()) - 1
 
     def slots(self) -> int:
         """How many tasks can run at once on the executors that are here."""
@@ -123,6 +138,7 @@ class Driver:
             with contextlib.suppress(Exception):
                 self._context.stop()
         _end_jvm()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _look(self) -> None:
         while not self._over.wait(LOOK_EVERY):
@@ -139,8 +155,12 @@ class Driver:
         return self._profiles[wanted]
 
 
-def _start(conf: dict[str, str]) -> SparkContext:
+def _start(conf: dict[str, str], scratch: Path) -> SparkContext:
     """A context, with SIGINT as it was: PySpark would take it."""
+    # by its name in the environment: as a setting, executors elsewhere would follow it, too
+    os.environ["SPARK_LOCAL_DIRS"] = str(scratch)
+    options = conf.get("spark.driver.extraJavaOptions", "")
+    conf["spark.driver.extraJavaOptions"] = f'"-Djava.io.tmpdir={scratch}" {options}'
     on_interrupt = signal.getsignal(signal.SIGINT)
     # a JVM of ours: of another, as in a notebook, we could not say when it ends
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE"):

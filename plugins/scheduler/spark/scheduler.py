@@ -75,6 +75,7 @@ class SparkScheduler(Scheduler):
         #: both from the first start to the end: only who starts containers needs them
         self._driver: Driver | None = None
         self._door: Door | None = None
+        self._had_executors = False
         self._numbers = itertools.count(1)
         self._running: dict[int, _Start] = {}
         self._ended: queue.SimpleQueue[tuple[_Start, End]] = queue.SimpleQueue()
@@ -104,7 +105,7 @@ class SparkScheduler(Scheduler):
     @override
     def watch(self, timeout: float) -> Iterator[ContainerExit]:
         self._wait(timeout)
-        if self._driver is not None and (why := self._driver.lost):
+        if self._driver is not None and (why := self._driver.lost or self._forgotten()):
             raise UserError(why, hint="nothing: another scheduler's process starts every container anew")
         while not self._ended.empty():
             start, end = self._ended.get()
@@ -120,10 +121,9 @@ class SparkScheduler(Scheduler):
     def waiting(self) -> Mapping[int, str]:
         if self._driver is None or self._door is None:
             return {}
-        due = time.monotonic() - SLOT_SECONDS
-        outside = [each for each in self._running.values() if not self._door.let_in(each.number)]
-        late = [each.container for each in outside if each.submitted < due]
-        why = self._why(len(self._running) - len(outside)) if late else ""
+        inside = sum(self._door.let_in(each.number) for each in self._running.values())
+        late = self._late()
+        why = self._why(inside) if late else ""
         return dict.fromkeys(late, why) if why else {}
 
     @override
@@ -174,7 +174,8 @@ class SparkScheduler(Scheduler):
     def _open_driver(self) -> Driver:
         from heronpy.plugins.scheduler.spark.driver import Driver
 
-        return Driver(self._settings, self._launcher.topology, self._python, on_loss=self._wakeup.wake)
+        topology, work = self._launcher.topology, Path(self._launcher.container(0).log_folder).parent
+        return Driver(self._settings, topology, self._python, work / "spark", on_loss=self._wakeup.wake)
 
     def _end(self, containers: Sequence[int]) -> None:
         """End them in order; who is not gone by then is cut off, and its successor fences it."""
@@ -208,6 +209,24 @@ class SparkScheduler(Scheduler):
             poll.register(self._wakeup, select.POLLIN)
             poll.poll(min(timeout, SLOT_SECONDS) * 1000)
         self._wakeup.drain()
+
+    def _late(self) -> list[int]:
+        """Containers that have waited for a slot for long."""
+        assert self._door is not None
+        due = time.monotonic() - SLOT_SECONDS
+        late = [each for each in self._running.values() if each.submitted < due]
+        return [each.container for each in late if not self._door.let_in(each.number)]
+
+    def _forgotten(self) -> str:
+        """A Master that was started again knows no application, has executors ended, and gives no others."""
+        assert self._driver is not None
+        if not self._settings.masters:
+            return ""
+        if self._driver.executors():
+            self._had_executors = True
+        elif self._had_executors and self._late():
+            return "Spark's Master gives the application no executors any more"
+        return ""
 
     def _why(self, running: int) -> str:
         """What containers wait for while so many run; empty if they only take their time."""

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -137,11 +138,12 @@ def arrive(package: Path, folder: Path, config: Config, **changes: Any) -> subpr
     )
     parcel = msgspec.to_builtins(Parcel.of(launch, sha256_of(package), ()))
     (folder / LAUNCH).write_text(json.dumps({**parcel, **changes}))
-    home = {"TMPDIR": str(folder), "PATH": os.defpath}
-    return subprocess.run(
-        [sys.executable, "-I", "-S", PACKAGE, "container", LAUNCH, "1"],
-        cwd=folder, env=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="far") as there:
+        home = {"TMPDIR": there, "PATH": os.defpath}
+        return subprocess.run(
+            [sys.executable, "-I", "-S", PACKAGE, "container", LAUNCH, "1"],
+            cwd=folder, env=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
 
 
 def test_another_python_is_refused(package: Path, tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def here() -> Iterator[SparkApplication]:
 
 @pytest.fixture(scope="class")
 def there(spark_cluster_of_the_run: SparkCluster) -> Iterator[SparkApplication]:
-    application = SparkApplication(spark_cluster_of_the_run.url, spark_cluster_of_the_run.python)
+    cluster = spark_cluster_of_the_run
+    application = SparkApplication(cluster.url, cluster.python, cluster.executors)
     yield application
     application.close()
 
@@ -194,7 +195,9 @@ class TestExecutorsOfTheirOwn:
         self, spark_cluster: SparkCluster, tmp_path: Path
     ) -> None:
         dynamic = ("spark.dynamicAllocation.enabled=true", "spark.dynamicAllocation.executorIdleTimeout=2s")
-        application = SparkApplication(spark_cluster.url, spark_cluster.python, *dynamic)
+        application = SparkApplication(
+            spark_cluster.url, spark_cluster.python, spark_cluster.executors, *dynamic
+        )
         scheduler, launcher = application.scheduler(), ShippingLauncher(tmp_path)
         try:
             scheduler.initialize(config(tmp_path, spark_cluster.url, *dynamic), launcher)
