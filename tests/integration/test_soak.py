@@ -40,7 +40,7 @@ def stop_for_a_moment(fire: Fire, role: str) -> None:
 
 
 def test_random_faults_for_minutes_lose_nothing(engine: Engine, tmp_path: Path) -> None:
-    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "soak")
+    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "soak", rest=0.0)
     until = time.monotonic() + 60 * MINUTES
     faults = 0
     memory = [memory_of(engine)]
@@ -64,7 +64,7 @@ def test_random_faults_for_minutes_lose_nothing(engine: Engine, tmp_path: Path) 
 
 
 def test_a_master_that_is_away_for_minutes_is_not_missed(engine: Engine, tmp_path: Path) -> None:
-    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "master away", "container.silence=2h", PATIENT)
+    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "master away", "container.silence=2h", PATIENT, rest=0.0)
     (executor,) = (p for p in engine.processes() if p.cmdline()[-2:] == [str(fire.launch_file), "0"])
     os.kill(executor.pid, signal.SIGSTOP)
     (master,) = fire.victims("topology-master")

@@ -1,15 +1,20 @@
-"""Numbers at full speed until told to stop; what was emitted, acked and written down survives any kill."""
+"""Numbers until told to stop, at full speed if they have no rest.
+
+What was emitted, acked and written down survives any kill.
+"""
 
 import mmap
 import os
 import struct
 import sys
+import time
 from pathlib import Path
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
 
 RELIABILITY = sys.argv[1]
 FOLDER = Path(sys.argv[2])
+REST = float(sys.argv[3])
 TRACKED = RELIABILITY == "ATLEAST_ONCE"
 ENTRY = struct.Struct("<IIII")
 NUMBER = struct.Struct("<Q")
@@ -45,6 +50,7 @@ class Numbers(Spout):
         self.calls += 1
         if self.calls % 256 == 0 or self.stopping:
             self.stopping = (FOLDER / "stop").exists()
+            time.sleep(REST)
         if self.again:
             number = self.again.pop()
             self.put(REPLAYED, self.get(REPLAYED) + 1)
