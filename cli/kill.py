@@ -10,11 +10,12 @@ from heronpy.cli.asked_logs import fetch_logs
 from heronpy.cli.options import complete_names, takes_settings
 from heronpy.cli.saved import counted, open_store, saved_of, total_bytes
 from heronpy.cli.topologies import names, open_state, require
-from heronpy.container.folders import work_folder
+from heronpy.container.folders import launch_file, work_folder
+from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError
+from heronpy.kernel.errors import HeronError, UserError
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.registrations import read
@@ -45,6 +46,8 @@ def command(
             # what a crash left may be files without a node
             if not work_folder(config, checked_name("topology", name)).exists():
                 require(state, name)
+            elif not state.exists(Tree(name).root):
+                _refuse_elsewhere(config, name)
         for name in chosen:
             checkpoints = _checkpoints(config, state, name)
             if keep_logs:
@@ -61,6 +64,20 @@ def command(
                 # a topology that failed to start is gone already, but for its logs
                 shutil.rmtree(work_folder(config, name), ignore_errors=True)
             click.echo(f"{name} is gone{_fate(name, checkpoints, keep_checkpoints)}")
+
+
+def _refuse_elsewhere(config: Config, name: str) -> None:
+    """What its files say it is may well run, and be known to another state tree than the one we see."""
+    file = launch_file(config, name)
+    if not file.exists():
+        return
+    own = Config.from_plain(TopologyLaunch.read(file).config)
+    mine = ("state.manager", f"state.{own['state.manager']}.")
+    other = [key for key in own if key.startswith(mine) and own[key] != config[key]]
+    if other:
+        msg = f"{name!r} was submitted from here with another state tree than the one that is asked now"
+        settings = " ".join(f"--set {key}={own.shown(key)}" for key in other)
+        raise UserError(msg, hint=f"heronpy kill {name} {settings}")
 
 
 def _checkpoints(config: Config, state: StateManager, name: str) -> str:

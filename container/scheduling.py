@@ -343,8 +343,10 @@ class SchedulerHost:
             self._scheduler.on_restart(chosen)
             self._begin_anew(chosen)
             return
+        waiting = self._scheduler.waiting()
         for container in chosen:
-            if self._runs(container):
+            # who has no room yet gets none by being asked for again
+            if self._runs(container) and container not in waiting:
                 self._on_end(container, request.reason)
 
     def _wake(self) -> None:

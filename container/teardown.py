@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import threading
 import time
@@ -16,11 +17,13 @@ from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.saved import clear_checkpoints
 from heronpy.container.uploads import clear_uploads, uploads_of
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.errors import HeronError, NodeMissing
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.requests import Request, send_request
 from heronpy.kernel.tree import Tree
+
+log = logging.getLogger(__name__)
 
 #: what the scheduler's process needs on top of the time that the others get
 HOST_SECONDS = 5.0
@@ -49,6 +52,7 @@ def kill_topology(
         return False
     uploads = uploads_of(state, name)
     launch = TopologyLaunch.read(file) if file.exists() else None
+    chosen = Config.from_plain(launch.config) if launch is not None else config
     if launch is not None and launch.keeper != "master" and state.exists(tree.root):
         state.set(tree.leaving, b"")
     with HostProcess(state, name) as host:
@@ -63,7 +67,7 @@ def kill_topology(
             done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
             if done and vanished(state, tree.root):
                 host.wait()
-                clear_uploads(config, uploads)
+                clear_uploads(chosen, uploads)
                 return True
             host.kill("does not answer" if asked else "is stopped")
             vanished(state, tree.scheduler)
@@ -78,7 +82,7 @@ def kill_topology(
         keep_checkpoints=keep_checkpoints,
         keep_objects=keep_objects,
     )
-    clear_uploads(Config.from_plain(launch.config) if launch is not None else config, uploads)
+    clear_uploads(chosen, uploads)
     return True
 
 
@@ -122,6 +126,11 @@ def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch
     try:
         scheduler.adopt(plan)
         scheduler.on_kill()
+    except HeronError as error:
+        if launch.keeper != "framework":
+            raise
+        # a framework that does not answer may never do so again, and the name must come free
+        log.warning("what may be left of %s there could not be ended: %s", name, error)
     finally:
         scheduler.close()
 

@@ -10,8 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from heronpy.container.execution import read_execution
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.parcel import LAUNCH, PACKAGE, Parcel, build_package
+from heronpy.container.parcel import LAUNCH, PACKAGE, Parcel, build_package, secret_settings
 from heronpy.container.parcel.archive import sha256_of
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError
@@ -27,24 +28,30 @@ log = logging.getLogger(__name__)
 def upload(launch: TopologyLaunch, registry: Registry, source: Source) -> tuple[Shipped, ...]:
     """Pack, upload, and say what containers must be given."""
     config = Config.from_plain(launch.config)
-    secrets = _secrets(config, registry)
+    secrets = secret_settings(config, registry)
     uploader = open_uploader(config, registry)
     try:
         with tempfile.TemporaryDirectory(prefix="heronpy-package-") as folder:
             package, parcel = Path(folder) / PACKAGE, Path(folder) / LAUNCH
             build_package(package, config, registry, source)
-            shipped = _put(uploader, package, PACKAGE)
+            shipped = _put(uploader, package, PACKAGE, launch.execution)
             travelling = msgspec.structs.replace(launch, work="", sockets="")
             parcel.write_bytes(msgspec.json.encode(Parcel.of(travelling, shipped.sha256, secrets)))
-            return (shipped, _put(uploader, parcel, LAUNCH), *(_secret(config, each) for each in secrets))
+            own = (shipped, _put(uploader, parcel, LAUNCH, launch.execution))
+            return (*own, *(_secret(config, each) for each in secrets))
     finally:
         uploader.close()
 
 
 def uploads_of(state: StateManager, topology: str) -> set[str]:
-    """Objects that this topology has uploaded, and no other one needs."""
-    others = [name for name in state.children("/") if name != topology]
-    return _uploaded(state, topology) - {name for other in others for name in _uploaded(state, other)}
+    """Objects that this topology has uploaded."""
+    execution = read_execution(state, topology)
+    if execution is None:
+        return set()
+    with contextlib.suppress(msgspec.DecodeError):
+        shipped = read(state, Tree(topology).shipped, tuple[Shipped, ...]) or ()
+        return {_object(each.name, each.sha256, execution.id) for each in shipped if not each.secret}
+    return set()
 
 
 def clear_uploads(config: Config, names: set[str]) -> None:
@@ -62,31 +69,18 @@ def clear_uploads(config: Config, names: set[str]) -> None:
         log.warning("what was uploaded is left: %s", error)
 
 
-def _uploaded(state: StateManager, topology: str) -> set[str]:
-    with contextlib.suppress(msgspec.DecodeError):
-        shipped = read(state, Tree(topology).shipped, tuple[Shipped, ...]) or ()
-        return {_object(each.name, each.sha256) for each in shipped if not each.secret}
-    return set()
-
-
-def _put(uploader: Uploader, path: Path, name: str) -> Shipped:
+def _put(uploader: Uploader, path: Path, name: str, execution: str) -> Shipped:
     checksum = sha256_of(path)
-    url = uploader.put(_object(name, checksum), str(path))
+    url = uploader.put(_object(name, checksum, execution), str(path))
     here = unquote(urlsplit(url).path) if url.startswith("file:///") else ""
     return Shipped(name, url, here, checksum, path.stat().st_size)
 
 
-def _object(name: str, checksum: str) -> str:
-    """What the uploader calls it: the same content has the same name, whoever uploads it."""
-    return f"{checksum}{Path(name).suffix}"
-
-
-def _secrets(config: Config, registry: Registry) -> list[str]:
-    """Settings of the plugins in use that name a file with a secret, if they do."""
-    state = registry.state_manager(config.text("state.manager"))
-    return [setting for setting in state.secrets if config.text(setting)]
+def _object(name: str, checksum: str, execution: str) -> str:
+    """What the uploader calls it: by content, and by owner, for whoever removes it knows of no others."""
+    return f"{checksum}-{execution}{Path(name).suffix}"
 
 
 def _secret(config: Config, setting: str) -> Shipped:
-    path = Path(config.text(setting)).expanduser()
+    path = Path(config.text(setting))
     return Shipped(setting, "", str(path), sha256_of(path), path.stat().st_size, secret=True)

@@ -1,5 +1,12 @@
 """What containers on other machines are made of: one file with the engine, plugins and the user's code."""
 
-from heronpy.container.parcel.parcel import LAUNCH, PACKAGE, Parcel, build_package, requirements_of
+from heronpy.container.parcel.parcel import (
+    LAUNCH,
+    PACKAGE,
+    Parcel,
+    build_package,
+    requirements_of,
+    secret_settings,
+)
 
-__all__ = ["LAUNCH", "PACKAGE", "Parcel", "build_package", "requirements_of"]
+__all__ = ["LAUNCH", "PACKAGE", "Parcel", "build_package", "requirements_of", "secret_settings"]

@@ -39,19 +39,17 @@ def main(argv: list[str]) -> NoReturn:
         who = words[0] if role == "container" else role
         launch = _own_launch(parcel, root, folder, who)
     except Refused as error:
-        sys.exit(_complain(str(error)))
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(HOPELESS)
     except OSError as error:
-        sys.exit(_complain(f"cannot unpack what the container needs: {error}"))
+        # a full disk: another machine may have room, or this one later
+        print(f"error: cannot unpack what the container needs: {error}", file=sys.stderr)
+        sys.exit(1)
     os.set_inheritable(lock, True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment["PYTHONPATH"] = str(folder / "site")
     command = [sys.executable, "-P", "-m", "heronpy.container.guest", role, str(launch), str(lock), *words]
     os.execve(sys.executable, command, environment)
-
-
-def _complain(reason: str) -> int:
-    print(f"error: {reason}", file=sys.stderr)
-    return HOPELESS
 
 
 def _check_machine(parcel: dict[str, Any]) -> None:

@@ -50,6 +50,7 @@ def _files(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
             continue
         if entry.is_dir():
             if entry.name != "__pycache__":
-                yield from walk(entry, f"{name}/{entry.name}")
+                below = walk(entry, f"{name}/{entry.name}")
+                yield from (found for found in below if "/." not in found[0])
         elif entry.is_file() and entry.suffix != ".pyc":
             yield f"{name}/{entry.name}", entry

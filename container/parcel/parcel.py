@@ -63,6 +63,12 @@ def requirements_of(config: Config, registry: Registry) -> list[str]:
     return sorted(needed)
 
 
+def secret_settings(config: Config, registry: Registry) -> list[str]:
+    """Settings of the plugins in use that name a file with a secret, if they do."""
+    state = registry.state_manager(config.text("state.manager"))
+    return [setting for setting in state.secrets if config.text(setting)]
+
+
 def build_package(path: Path, config: Config, registry: Registry, source: Source) -> None:
     """Write the package of one topology to `path`."""
     with tempfile.TemporaryDirectory(prefix="heronpy-requirements-") as folder:
@@ -70,7 +76,9 @@ def build_package(path: Path, config: Config, registry: Registry, source: Source
         for distribution in with_requirements(requirements_of(config, registry)):
             files.update((f"site/{name}", file) for name, file in files_of(distribution))
         files.update(code_files(source, config.integer("upload.limit")))
-        write_archive(path, Path(bootstrap.__file__).read_text(encoding="utf-8"), files.items())
+        secrets = {Path(config.text(each)).resolve() for each in secret_settings(config, registry)}
+        harmless = [(name, file) for name, file in files.items() if file.resolve() not in secrets]
+        write_archive(path, Path(bootstrap.__file__).read_text(encoding="utf-8"), harmless)
 
 
 def _wanted_by_user(config: Config, folder: Path) -> Iterator[tuple[str, Path]]:

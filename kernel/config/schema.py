@@ -36,6 +36,9 @@ LEAST = {
     "state.zookeeper.timeout": "100ms",
 }
 
+#: files and folders that may be left out
+OPTIONAL_PATHS = ("scheduler.yarn.conf", "state.zookeeper.credentials", "upload.requirements")
+
 #: tables whose keys we do not know: a stranger's plugins, and the topology's own config
 FREE_TABLES = ("plugins", "topology")
 
@@ -107,6 +110,8 @@ def convert(key: str, value: Any) -> Any:
         raise ValueError(msg)
     if key == "transport.host":
         check_host(converted)
+    if key in OPTIONAL_PATHS and converted:
+        converted = _path(converted)
     return converted
 
 

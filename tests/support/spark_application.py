@@ -29,7 +29,7 @@ class SparkApplication:
     def __init__(self, master: str, python: str = "", *more: str) -> None:
         conf = dict(word.split("=", 1) for word in (*QUICK, *more))
         scratch = Path(tempfile.mkdtemp(prefix="hpsa"))
-        settings = SparkSettings(master, 0, conf)
+        settings = SparkSettings(master, 0, conf, conf)
         self._driver = Driver(settings, "contract", python, scratch, on_loss=lambda: None)
         running.add(str(self._driver._jvm.pid))
 

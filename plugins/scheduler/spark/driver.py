@@ -21,6 +21,7 @@ from pyspark.util import InheritableThread
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Resources
 from heronpy.kernel.plugin.scheduler import HOPELESS
+from heronpy.kernel.processes import process
 from heronpy.plugins.scheduler.spark import task
 from heronpy.plugins.scheduler.spark.reasons import is_hopeless, reason
 from heronpy.plugins.scheduler.spark.settings import SparkSettings, executor_size
@@ -48,17 +49,15 @@ class Driver:
         scratch: Path,
         on_loss: Callable[[], None],
     ) -> None:
-        """Spark's temporary files are in `scratch`, where a JVM that was killed may have left some."""
+        """Spark's temporary files are in a folder of its own in `scratch`; what dead ones left there goes."""
         self._topology = topology
         self._settings = settings
         self._shipped: set[str] = set()
         self._profiles: dict[tuple[int, int], Any] = {}
         self._over = threading.Event()
         self._on_loss = on_loss
-        self._scratch = scratch
-        shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(mode=0o700, parents=True)
-        self._context = _start(settings.application(topology), scratch)
+        self._scratch = _own_folder(scratch)
+        self._context = _start(settings, topology, self._scratch)
         self._jvm: subprocess.Popen[bytes] = SparkContext._gateway.proc  # type: ignore[union-attr]
         chosen = settings.conf.get("spark.pyspark.python") or python
         if chosen or settings.local:
@@ -155,11 +154,27 @@ class Driver:
         return self._profiles[wanted]
 
 
-def _start(conf: dict[str, str], scratch: Path) -> SparkContext:
+def _own_folder(scratch: Path) -> Path:
+    """Another driver of the topology may still be about to end, in one of its own."""
+    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for left in scratch.iterdir():
+        if (owner := process(int(left.name))) is None or not owner.alive:
+            shutil.rmtree(left, ignore_errors=True)
+    own = scratch / str(os.getpid())
+    own.mkdir(mode=0o700, exist_ok=True)
+    return own
+
+
+def _start(settings: SparkSettings, topology: str, scratch: Path) -> SparkContext:
     """A context, with SIGINT as it was: PySpark would take it."""
     # by its name in the environment: as a setting, executors elsewhere would follow it, too
     os.environ["SPARK_LOCAL_DIRS"] = str(scratch)
-    options = conf.get("spark.driver.extraJavaOptions", "")
+    try:
+        os.getcwd()
+    except FileNotFoundError:  # no JVM starts in a folder that is gone
+        os.chdir(scratch)
+    conf = settings.application(topology)
+    options = settings.conf.get("spark.driver.extraJavaOptions", "")
     conf["spark.driver.extraJavaOptions"] = f'"-Djava.io.tmpdir={scratch}" {options}'
     on_interrupt = signal.getsignal(signal.SIGINT)
     # a JVM of ours: of another, as in a notebook, we could not say when it ends

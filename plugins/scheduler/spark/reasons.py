@@ -8,7 +8,7 @@ import re
 _LOST_TASK = re.compile(r"Lost task .*?\(TID \d+\) \([^)]*\): (.*)")
 #: what begins the text of a Java exception that came through Py4J, and Java's names of exceptions
 _WRAPPING = re.compile(r"^(: )?([a-z]\w*\.)+[A-Z]\w*: ")
-_HOPELESS = re.compile(r"PYTHON_VERSION_MISMATCH|Cannot run program")
+_HOPELESS = re.compile(r"PYTHON_VERSION_MISMATCH|Cannot run program .*error\W*(2|13)\b")
 
 
 def reason(text: str) -> str:

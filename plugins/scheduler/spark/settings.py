@@ -56,6 +56,8 @@ class SparkSettings(msgspec.Struct, frozen=True):
     port: int
     #: Spark's own settings: the user's, and those of spark-defaults.conf
     conf: Mapping[str, str]
+    #: those of them that Spark has to be told: it reads that file itself, and arguments are seen by everybody
+    told: Mapping[str, str]
 
     @classmethod
     def of(cls, config: Config) -> SparkSettings:
@@ -63,8 +65,8 @@ class SparkSettings(msgspec.Struct, frozen=True):
         if not any(pattern.fullmatch(master) for pattern in (_LOCAL, _STANDALONE, _OTHER)):
             msg = f"scheduler.spark.master is {master!r}, which is no master URL of Spark"
             raise UserError(msg, hint="spark://HOST:7077, or local[*]")
-        conf = {**_spark_defaults(), **_chosen(config.words("scheduler.spark.conf"))}
-        return cls(master, config.integer("scheduler.spark.port"), conf)
+        told = _chosen(config.words("scheduler.spark.conf"))
+        return cls(master, config.integer("scheduler.spark.port"), {**_spark_defaults(), **told}, told)
 
     @property
     def local(self) -> bool:
@@ -116,11 +118,10 @@ class SparkSettings(msgspec.Struct, frozen=True):
     def application(self, topology: str) -> dict[str, str]:
         """All that Spark is told about the application of a topology."""
         address = self.own_address()
+        own = {**_DEFAULTS, "spark.driver.host": address, "spark.driver.bindAddress": address}
         return {
-            **_DEFAULTS,
-            "spark.driver.host": address,
-            "spark.driver.bindAddress": address,
-            **self.conf,
+            **{key: value for key, value in own.items() if key not in self.conf},
+            **self.told,
             **_FIXED,
             "spark.master": self.spark_master(),
             "spark.app.name": f"heronpy {topology}",

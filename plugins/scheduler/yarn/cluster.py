@@ -104,7 +104,10 @@ class Cluster:
 
     def find(self, tag: str) -> list[Any]:
         """Ids of the applications with this tag that have not ended."""
-        reports = self._client.getApplications({TYPE})
+        try:
+            reports = self._client.getApplications({TYPE})
+        except Exception as error:
+            raise self._no_answer(error) from error
         return [
             report.getApplicationId()
             for report in reports
@@ -123,10 +126,13 @@ class Cluster:
         try:
             return self._client.createApplication()
         except Exception as error:
-            address = self.conf.get("yarn.resourcemanager.address")
-            msg = f"no ResourceManager of YARN answers at {address}: {said(error)}"
-            hint = "scheduler.yarn.conf (or HADOOP_CONF_DIR), a folder with the cluster's yarn-site.xml"
-            raise UserError(msg, hint=hint) from error
+            raise self._no_answer(error) from error
+
+    def _no_answer(self, error: Exception) -> UserError:
+        address = self.conf.get("yarn.resourcemanager.address")
+        msg = f"no ResourceManager of YARN answers at {address}: {said(error)}"
+        hint = "scheduler.yarn.conf (or HADOOP_CONF_DIR), a folder with the cluster's yarn-site.xml"
+        return UserError(msg, hint=hint)
 
     def _check_queue(self, memory: int) -> None:
         found = self._client.getQueueInfo(self.queue)

@@ -33,6 +33,8 @@ JARS, CONF = "jars", "conf"
 
 #: seconds between two heartbeats: while containers are on their way, and else
 _SOON, _LATER = 0.2, 0.5
+#: seconds after which a container that YARN has not given is said to wait
+_LONG = 10.0
 #: seconds between two looks at a container that ends
 _LOOK = 0.1
 #: seconds that a node gets to end a container by force
@@ -50,6 +52,8 @@ class _Ask(msgspec.Struct, frozen=True):
 
     request: Any
     launch: Launch
+    #: when, by time.monotonic()
+    since: float
 
 
 class _Held(msgspec.Struct, frozen=True):
@@ -111,7 +115,7 @@ class Master:
                 if container not in self._held and container not in self._asked:
                     request = self._request(container, launch.resources)
                     self._manager.addContainerRequest(request)
-                    self._asked[container] = _Ask(request, launch)
+                    self._asked[container] = _Ask(request, launch, time.monotonic())
         self._turn.set()
 
     def end(self, containers: Collection[int]) -> None:
@@ -144,6 +148,12 @@ class Master:
                 raise HeronError(self._failure)
             exits, self._exits = self._exits, []
             return exits
+
+    def late(self) -> list[int]:
+        """Containers that were asked for long ago, and not given."""
+        due = time.monotonic() - _LONG
+        with self._lock:
+            return [container for container, ask in self._asked.items() if ask.since < due]
 
     def refuse_without_room(self, launches: Collection[Launch]) -> None:
         """Raise if the queue has less memory left than these need."""

@@ -132,6 +132,11 @@ class YarnScheduler(Scheduler):
         return self._master.held() if self._master is not None else ()
 
     @override
+    def waiting(self) -> Mapping[int, str]:
+        late = self._master.late() if self._master is not None else ()
+        return dict.fromkeys(late, "YARN has not given a container for it yet")
+
+    @override
     def links(self) -> Mapping[str, str]:
         return {"yarn": self._its_master().link}
 

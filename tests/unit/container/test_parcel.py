@@ -37,7 +37,8 @@ def settings(**flags: str) -> Config:
 def project(tmp_path: Path) -> Source:
     """A topology file, a package beside it, and all that lies around in a checkout."""
     folder = tmp_path / "project"
-    for name in ("topology.py", "helpers/__init__.py", "helpers/words.txt", ".git/index", "venv/pyvenv.cfg"):
+    own = ("topology.py", "helpers/__init__.py", "helpers/words.txt")
+    for name in (*own, ".git/index", "venv/pyvenv.cfg", "helpers/.env", "helpers/.cache/words"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
     (folder / "helpers/__pycache__").mkdir()
@@ -48,6 +49,16 @@ def project(tmp_path: Path) -> Source:
 def test_the_users_folder_travels_without_what_only_lies_around(project: Source) -> None:
     names = {name for name, _ in code_files(project, 1000)}
     assert names == {"code/0/topology.py", "code/0/helpers/__init__.py", "code/0/helpers/words.txt"}
+
+
+def test_a_secret_that_lies_beside_the_topology_stays_here(tmp_path: Path, project: Source) -> None:
+    secret = Path(project.paths[0]) / "helpers" / "secret"
+    secret.write_text("me:swordfish")
+    config = settings(state__manager="zookeeper", state__zookeeper__credentials=str(secret))
+    build_package(tmp_path / PACKAGE, config, Registry.load(), project)
+    with zipfile.ZipFile(tmp_path / PACKAGE) as archive:
+        names = [name for name in archive.namelist() if name.startswith("code/")]
+    assert sorted(names) == ["code/0/helpers/__init__.py", "code/0/helpers/words.txt", "code/0/topology.py"]
 
 
 def test_instances_find_the_file_in_the_package(project: Source) -> None:

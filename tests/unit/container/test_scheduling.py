@@ -19,6 +19,7 @@ from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import ContainerPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
 from heronpy.kernel.plugin.scheduler import HOPELESS
+from heronpy.kernel.requests import request_replacement
 from heronpy.kernel.tree import Execution, ExecutorNode, Tree
 from heronpy.kernel.update import Phase, Update, UpdateFailure
 
@@ -35,6 +36,8 @@ class Scripted(Scheduler):
         self.told: list[str] = []
         #: says no to new containers
         self.full = False
+        #: containers without room
+        self.without_room: dict[int, str] = {}
         #: to be told with the next step
         self.exits: list[ContainerExit] = []
 
@@ -65,6 +68,9 @@ class Scripted(Scheduler):
 
     def wake(self) -> None:
         pass
+
+    def waiting(self) -> Mapping[int, str]:
+        return self.without_room
 
     def links(self) -> Mapping[str, str]:
         return {}
@@ -158,6 +164,19 @@ def test_a_host_that_begins_in_the_middle_of_an_update_starts_both_plans(
     scheduler = Scripted()
     host(scheduler)
     assert scheduler.told == ["schedule [1, 2, 3]", "kill"]
+
+
+def test_who_waits_for_room_is_not_replaced_for_being_missed(
+    state: StateManager, host: Callable[[Scripted], None]
+) -> None:
+    def miss() -> None:
+        for container in (1, 2):
+            request_replacement(state, "t", container, "not heard of for 60 s")
+
+    scheduler = Scripted(miss, *[lambda: time.sleep(0.1)] * 5)
+    scheduler.without_room = {2: "no slot"}
+    host(scheduler)
+    assert scheduler.told == ["schedule [1, 2]", "restart [1]", "kill"]
 
 
 class TestMasterCutOff:

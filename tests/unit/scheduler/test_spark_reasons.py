@@ -49,4 +49,5 @@ def test_a_python_that_the_workers_have_not_is_not_tried_again() -> None:
     assert is_hopeless(
         "PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12"
     )
+    assert not is_hopeless('Cannot run program "python3": error=12, Cannot allocate memory')
     assert not is_hopeless("ExecutorLostFailure (executor 1 exited) Reason: worker lost")

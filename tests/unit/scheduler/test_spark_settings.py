@@ -128,8 +128,10 @@ def test_what_spark_itself_is_set_to_counts_and_the_users_word_counts_more(tmp_p
     assert settings.slots == 8
     assert settings.executor_environment() == {"COLOUR": "red"}
     told = settings.application("Words")
-    assert (told["spark.executor.memory"], told["spark.app.name"]) == ("2g", "heronpy Words")
+    assert (told["spark.cores.max"], told["spark.app.name"]) == ("8", "heronpy Words")
     assert (told["spark.task.maxFailures"], told["spark.speculation"]) == ("1", "false")
+    # these Spark reads itself, and what it is told everybody sees among the arguments of a process
+    assert told.keys().isdisjoint({"spark.executor.memory", "spark.driver.host"})
 
 
 def test_an_executor_for_one_container_has_its_cores_and_room_for_its_jvm() -> None:
