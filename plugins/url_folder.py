@@ -116,10 +116,28 @@ class UrlFolder:
     def _find(self, folder: str) -> list[str]:
         with self._errors():
             self._files.invalidate_cache()  # others write there as well
+            if _lists_in_one_go(self._files):
+                try:
+                    return list(self._files.find(folder))
+                except _MISSING:
+                    return []
+            return list(self._walk(folder))
+
+    def _walk(self, folder: str) -> Iterator[str]:
+        """Not fsspec's own, for which a folder that it cannot read is an empty one."""
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
             try:
-                return list(self._files.find(folder))
+                entries = self._files.ls(here, detail=True)
             except _MISSING:
-                return []
+                continue
+            for entry in entries:
+                path = entry["name"].rstrip("/")
+                if entry["type"] != "directory":
+                    yield path
+                elif path != here:
+                    waiting.append(path)
 
     def _clear_unfinished(self) -> None:
         for path in self._find(f"{self._root}/{UNFINISHED}"):
@@ -140,6 +158,16 @@ class UrlFolder:
             msg = f"cannot use the {self._owner} {self.url}: {reason}"
             hint = f"check {self._setting}, and the right to read and write there"
             raise self._error(msg, hint=hint) from error
+
+
+def _lists_in_one_go(files: Any) -> bool:
+    from fsspec import AbstractFileSystem  # type: ignore[import-untyped]
+    from fsspec.asyn import AsyncFileSystem  # type: ignore[import-untyped]
+
+    kind = type(files)
+    if issubclass(kind, AsyncFileSystem):
+        return bool(kind._find is not AsyncFileSystem._find)
+    return bool(kind.find is not AbstractFileSystem.find)
 
 
 def _folder(path: str) -> str:

@@ -75,6 +75,10 @@ def parse(name: str, kind: str) -> Batch:
     return Batch(query, int(number))
 
 
+def parse_piece(name: str) -> Batch:
+    return parse(name.rpartition("/")[0], PIECES)
+
+
 def waiting(shelf: Shelf, query: str = "") -> list[Batch]:
     """The batches that have a manifest, oldest first in each query."""
     folder = f"{MANIFESTS}{query}/" if query else MANIFESTS
@@ -129,7 +133,9 @@ def finish(shelf: Shelf, batch: Batch, manifest: Iterable[Piece]) -> bool:
         for name in shelf.names(f"{MARKS}{batch.query}/"):
             if name < batch.mark:
                 shelf.delete(name)
-    withdraw(shelf, batch, left)
+    # with what failed attempts have left, of earlier batches too
+    every = shelf.names(f"{PIECES}{batch.query}/")
+    withdraw(shelf, batch, [name for name in every if parse_piece(name) <= batch])
     return True
 
 

@@ -226,11 +226,9 @@ class IngestSpout(TransactionalSink, Spout):
                 continue
             pieces = [piece for piece in manifest if str(piece.split % self._count) == split]
             begin = row if batch.number == number else 0
-            if begin >= sum(piece.rows for piece in pieces):
-                continue
             # others have been taken over, in an earlier life
             left = [piece for piece in pieces if piece.name in self._present]
-            if left:
+            if begin < sum(piece.rows for piece in left):
                 ready[batch.query] = _Reading(self._shelf, batch, left, begin)
         if not ready:
             return None

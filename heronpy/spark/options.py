@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
@@ -108,11 +109,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _absolute(config: Config) -> Config:
-    """With the default place spelt out: on another machine it may be another folder."""
-    if config.text("checkpoint.path") or config.text("checkpoint.store") != "localfs":
+    """With the place spelt out: in another process or on another machine it might be another folder."""
+    if config.text("checkpoint.store") != "localfs":
         return config
+    chosen = config.text("checkpoint.path")
     plain = config.to_plain()
-    plain["values"]["checkpoint.path"] = str(config.home / "checkpoints")
+    plain["values"]["checkpoint.path"] = (
+        os.path.abspath(os.path.expanduser(chosen)) if chosen else str(config.home / "checkpoints")
+    )
     return Config.from_plain(plain)
 
 

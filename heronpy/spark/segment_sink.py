@@ -88,6 +88,8 @@ class SegmentSink(TransactionalSink, Bolt):
         self._lane = f"{self._owner}-{secrets.token_hex(4)}"
         self._shelf.write(f"{_LIVES}{self._owner}", self._lane.encode())
         self._number = 0
+        #: lane and number of what this process has committed, whenever the store will list it
+        self._marked: set[tuple[str, int]] = set()
         #: tuples of each prepared segment: only where somebody waits for acks
         self._prepared: dict[int, list[Tuple]] = {}
         self._clear()
@@ -96,14 +98,18 @@ class SegmentSink(TransactionalSink, Bolt):
         self._rows: list[Sequence[Any]] = []
         self._batches: list[Any] = []
         self._bytes = self._parts = 0
+        #: characters and bytes in rows that are no batch yet
+        self._long = 0
         self._written: list[Tuple] = []
 
     def begin(self) -> None:
         """A segment is made with the first row, so that none is empty."""
 
     def process(self, tup: Tuple) -> None:
-        self._rows.append(self.row(tup))
-        if len(self._rows) >= _ROWS:
+        row = self.row(tup)
+        self._rows.append(row)
+        self._long += sum(len(value) for value in row if type(value) is str or type(value) is bytes)
+        if len(self._rows) >= _ROWS or self._long >= _BYTES:
             self._close_batch()
         if tup.id is None:
             self.ack(tup)
@@ -132,6 +138,7 @@ class SegmentSink(TransactionalSink, Bolt):
             raise TopologyError(msg)
         if there:
             shelf.write(segment.mark, b"")
+            self._marked.add(segment[:2])
         if segment.lane == self._lane:
             for tup in self._prepared.pop(segment.number, ()):
                 self.ack(tup)
@@ -144,7 +151,7 @@ class SegmentSink(TransactionalSink, Bolt):
         committed = Present.of(self._shelf.names(f"{COMMITTED}{self._owner}-"), parts).committed
         for name in parts:
             segment = parse_part(name)
-            if segment.number not in committed.get(segment.lane, ()):
+            if segment.number not in committed.get(segment.lane, ()) and segment[:2] not in self._marked:
                 self._shelf.delete(name)
 
     def close(self) -> None:
@@ -152,7 +159,7 @@ class SegmentSink(TransactionalSink, Bolt):
             shelf.close()
 
     def _close_batch(self) -> None:
-        rows, self._rows = self._rows, []
+        rows, self._rows, self._long = self._rows, [], 0
         if not rows:
             return
         batch = self._batch(rows)

@@ -170,7 +170,7 @@ def behind(segment: Segment, offset: Offset) -> bool:
 
 
 def useless(marks: Iterable[str], parts: Iterable[str], offset: Offset) -> list[str]:
-    """Objects behind an offset, in the order in which they may go; and marks that are of no use any more.
+    """Objects behind an offset, in the order in which they may go; also marks without data.
 
     A segment counts while its first part is there; so that goes first, and the segments in their order: what
     a crash leaves of a lane is never older than what has gone.
@@ -179,7 +179,8 @@ def useless(marks: Iterable[str], parts: Iterable[str], offset: Offset) -> list[
     gone = [name for name in parts if behind(parse_part(name), offset)]
     left = Present.of(marks, [name for name in parts if not behind(parse_part(name), offset)])
     kept = {segment.mark for segment in left.segments()}
-    return gone + sorted(mark for mark in marks if mark not in kept)
+    without_data = (mark for mark in marks if mark not in kept)
+    return gone + sorted(mark for mark in without_data if behind(_parsed(mark, COMMITTED), offset))
 
 
 def to_plain(offset: Offset) -> dict[str, list[int]]:

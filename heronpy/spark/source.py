@@ -69,12 +69,17 @@ class HeronDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from heronpy.spark.writing import BatchWriter
 
-        if overwrite:
-            msg = "a topology cannot be overwritten, only fed"
-            raise UserError(msg, hint='.mode("append")')
+        _refuse_overwriting(overwrite, '.mode("append")')
         return BatchWriter(self._chosen, schema)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802, ARG002
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         from heronpy.spark.writing import StreamWriter
 
+        _refuse_overwriting(overwrite, '.outputMode("append"), or "update"')
         return StreamWriter(self._chosen, schema)
+
+
+def _refuse_overwriting(overwrite: bool, hint: str) -> None:
+    if overwrite:
+        msg = "a topology cannot be overwritten, only fed"
+        raise UserError(msg, hint=hint)

@@ -15,7 +15,7 @@ from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import TimedOut, UserError
 from heronpy.spark.batches import SPLITS, Batch, has_been, of_query, of_write, publish, waiting
 from heronpy.spark.options import Options
-from heronpy.spark.packages import arrow
+from heronpy.spark.packages import arrow, needed
 from heronpy.spark.schema import shown, to_spark
 from heronpy.spark.segment_sink import to_stream
 from heronpy.spark.shelf import Shelf
@@ -58,6 +58,9 @@ class _Writing:
                 name = f"{batch.pieces}{attempt}-{number:06d}"
                 shelf.write(name, to_stream(batches))
                 pieces.append((name, sum(each.num_rows for each in batches)))
+        except BaseException:
+            _delete(shelf, pieces)
+            raise
         finally:
             shelf.close()
         return Written(batch, pieces)
@@ -69,11 +72,14 @@ class _Writing:
             return
         batch, shelf = written[0].batch, self._options.open("ingest")
         try:
+            if not has_been(shelf, batch):
+                self._wait_for_room(shelf, batch)
+            # asked again: a driver that we were started in place of may have gone on meanwhile
             if has_been(shelf, batch):
                 _delete(shelf, pieces)
-                return
-            self._wait_for_room(shelf, batch)
-            publish(shelf, batch, pieces, int(shelf.read(SPLITS)))
+            else:
+                self._check_place(shelf, batch, pieces)
+                publish(shelf, batch, pieces, int(shelf.read(SPLITS)))
             if self._options.wait:
                 self._wait_until_taken_over(shelf, batch)
         finally:
@@ -88,6 +94,12 @@ class _Writing:
                     _delete(shelf, message.pieces)
         finally:
             shelf.close()
+
+    def _check_place(self, shelf: Shelf, batch: Batch, pieces: Iterable[tuple[str, int]]) -> None:
+        """To the topology a piece that is not there is one that it has taken over."""
+        if missing := {name for name, _ in pieces}.difference(shelf.names(batch.pieces)):
+            msg = f"Spark's executors have written to another place than the topology's: no {min(missing)}"
+            raise UserError(msg, hint="the option `path`: a folder that all machines see, or a URL")
 
     def _wait_for_room(self, shelf: Shelf, batch: Batch) -> None:
         deadline = time.monotonic() + self._options.timeout
@@ -127,6 +139,14 @@ class BatchWriter(_Writing, DataSourceArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         self._abort(messages)
+        if not self._options.id:
+            # nobody repeats it: what tasks left that could not even say so is nobody's
+            shelf = self._options.open("ingest")
+            try:
+                if not has_been(shelf, self._batch):
+                    _delete(shelf, [(name, 0) for name in shelf.names(self._batch.pieces)])
+            finally:
+                shelf.close()
 
 
 class StreamWriter(_Writing, DataSourceStreamArrowWriter):
@@ -156,13 +176,36 @@ def _gathered(iterator: Iterable[Any], schema: Any) -> Iterator[list[Any]]:
     size = 0
     for batch in iterator:
         if batch.num_rows:
-            batches.append(batch.select(schema.names).cast(schema))
+            batches.append(_checked(batch.select(schema.names).cast(schema)))
             size += batch.nbytes
         if size >= _BYTES:
             yield batches
             batches, size = [], 0
     if batches:
         yield batches
+
+
+def _checked(batch: Any) -> Any:
+    """A batch whose dates Python can hold: the spout would die of another for ever."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        for leaf in _moments(column):
+            try:
+                needed("pyarrow.compute").min_max(leaf).as_py()
+            except (OverflowError, ValueError):
+                msg = f"column {name!r} has a date that Python has not: its years are 1 to 9999, in UTC"
+                raise UserError(msg, hint="another value for an open end") from None
+    return batch
+
+
+def _moments(column: Any) -> Iterator[Any]:
+    """The dates and times in a column, however deep."""
+    types = arrow().types
+    if types.is_date(column.type) or types.is_timestamp(column.type):
+        yield column
+    elif types.is_nested(column.type):
+        inner = [column.keys, column.items] if types.is_map(column.type) else column.flatten()
+        for each in inner if isinstance(inner, list) else [inner]:
+            yield from _moments(each)
 
 
 def _delete(shelf: Shelf, pieces: Iterable[tuple[str, int]]) -> None:

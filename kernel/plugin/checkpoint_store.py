@@ -40,7 +40,11 @@ class CheckpointStore(abc.ABC):
 
     @abc.abstractmethod
     def names(self, prefix: str) -> list[str]:
-        """The names of all complete objects that begin with the prefix, sorted."""
+        """The names of all complete objects that begin with the prefix, sorted.
+
+        All of them, those that were written a moment ago too: who is not named is taken for gone. What cannot
+        be listed is a StoreError, not an empty list.
+        """
 
     @abc.abstractmethod
     def delete(self, name: str) -> None:

@@ -59,7 +59,7 @@ class LocalFsStore(CheckpointStore):
             return []  # no name begins with it
         found = []
         with self._disk_errors():
-            for where, folders, files in os.walk(top):
+            for where, folders, files in os.walk(top, onerror=_raise):
                 if where == str(self._root):
                     folders[:] = [name for name in folders if name != UNFINISHED]
                 found += [os.path.relpath(os.path.join(where, name), self._root) for name in files]
@@ -79,6 +79,12 @@ class LocalFsStore(CheckpointStore):
         return disk_errors(
             f"the checkpoint folder {self._root}", StoreError, "set checkpoint.path to another"
         )
+
+
+def _raise(error: OSError) -> None:
+    """A folder that is gone has nothing in it; of one that cannot be read nobody may say so."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
 
 
 def _clear_empty_folders(folder: Path, root: Path) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fsspec  # type: ignore[import-untyped]
 import pytest
 
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.errors import StoreError
 from heronpy.kernel.plugin import CheckpointStore
+from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.plugins.checkpoints.fsspec import FsspecStore
 from heronpy.plugins.checkpoints.localfs import LocalFsStore
 from heronpy.testing.contracts.checkpoint_store import CheckpointStoreContract
@@ -51,3 +55,28 @@ class TestFsspecStoreInMemory(OfUrl):
         self.url = f"memory://{secrets.token_hex(4)}/checkpoints"
         yield
         fsspec.filesystem("memory").store.clear()
+
+
+@pytest.mark.parametrize("where", ["localfs", "fsspec"])
+def test_a_folder_that_cannot_be_read_is_not_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """For who is not listed is taken for gone, and what belongs to it is deleted."""
+    path = str(tmp_path) if where == "localfs" else f"file://{tmp_path}"
+    flags = {"checkpoint.store": where, "checkpoint.path": path}
+    store = open_checkpoint_store(load_config(os.devnull, environ={}, flags=flags))
+    store.write("words/data/one", [b"1"])
+    scandir = os.scandir
+
+    def exhausted(folder: str) -> Any:
+        if str(folder).endswith("/data"):
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return scandir(folder)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", exhausted)
+        with pytest.raises(StoreError, match="Too many open files"):
+            store.names("words/")
+    assert store.names("words/") == ["words/data/one"]
+    assert store.names("words/nothing/") == []
+    store.close()

@@ -205,6 +205,20 @@ def test_a_batch_waits_for_those_before_it_that_others_read(store: Opener, inges
     assert waiting(ingest) == []
 
 
+def test_what_a_death_left_of_a_share_is_read_once(store: Opener, ingest: Shelf) -> None:
+    pieces = write_pieces(ingest, of_query("q", 0), range(8), 2)
+    manifest = [Piece(*piece, split=0) for piece in pieces]
+    ingest.write(of_query("q", 0).manifest, msgspec.json.encode(manifest))
+    write_batch(ingest, of_query("q", 1), range(10, 13), 1)
+    ingest.delete(pieces[0][0])
+    life = Life(store, 2, {}, reliability="at_most_once", splits=("0", "1", "2", "3"))
+    assert sorted(life.turn(20)) == [1, 3, 5, 7, 10, 11, 12]
+    life.transactions.roll()
+    life.look()
+    life.turn()
+    assert waiting(ingest) == []
+
+
 def test_queries_take_turns(store: Opener, ingest: Shelf) -> None:
     life = Life(store, 2, {}, splits=("0", "1", "2", "3"))
     for number in range(2):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -14,13 +15,13 @@ from support.ingesting import PREFIX, SCHEMA, Life
 
 from heronpy import CheckpointStore
 from heronpy.kernel.errors import TimedOut, UserError
-from heronpy.spark.batches import Batch, of_query, take_over, waiting
+from heronpy.spark.batches import Batch, of_query, publish, take_over, waiting
 from heronpy.spark.batches import read_manifest as manifest_of
 from heronpy.spark.options import Options
 from heronpy.spark.schema import to_spark
 from heronpy.spark.shelf import Shelf
 from heronpy.spark.source import HeronDataSource
-from heronpy.spark.writing import BatchWriter, StreamWriter, Written
+from heronpy.spark.writing import BatchWriter, StreamWriter, Written, _gathered
 
 STRUCT: StructType = to_spark(SCHEMA)
 
@@ -126,6 +127,77 @@ def test_a_write_that_waits_says_what_it_waits_for(tmp_path: Path, ingest: Shelf
     )
     writer.abort([message])
     assert waiting(ingest) == [Batch("named-monday", 0)]
+
+
+def test_a_repeated_write_that_waits_waits_as_the_first_one_did(tmp_path: Path, ingest: Shelf) -> None:
+    chosen = options(tmp_path, wait="true", timeout="200ms", id="monday")
+    for _ in range(2):
+        writer = BatchWriter(chosen, STRUCT)
+        message = writer.write(iter([rows(1)]))
+        with pytest.raises(TimedOut):
+            writer.commit([message])
+    assert len(ingest.names("data/")) == 1
+
+
+def test_pieces_that_only_executors_see_make_no_batch(tmp_path: Path, ingest: Shelf) -> None:
+    writer = StreamWriter(options(tmp_path), STRUCT)
+    messages = write(writer, of_query("q", 0), 1)
+    ((name, _),) = messages[0].pieces
+    ingest.delete(name)
+    with pytest.raises(UserError, match="have written to another place than the topology's"):
+        writer.commit([*messages], 0)
+    assert waiting(ingest) == []
+
+
+def test_a_driver_that_waited_for_room_finds_what_another_has_published(
+    tmp_path: Path, ingest: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = StreamWriter(options(tmp_path), STRUCT)
+    first, second = write(writer, of_query("q", 0), 1), write(writer, of_query("q", 0), 1)
+    monkeypatch.setattr(
+        writer, "_wait_for_room", lambda *_: publish(ingest, of_query("q", 0), first[0].pieces, 4)
+    )
+    writer.commit([*second], 0)
+    assert [name for name, _ in first[0].pieces] == ingest.names("data/")
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, ingest: Shelf) -> None:
+    def failing() -> Iterator[pyarrow.RecordBatch]:
+        yield pyarrow.RecordBatch.from_pydict({"word": ["x" * 5_000_000], "number": [1]})
+        msg = "out of luck"
+        raise OSError(msg)
+
+    writer = BatchWriter(options(tmp_path), STRUCT)
+    with pytest.raises(OSError, match="out of luck"):
+        writer.write(failing())
+    assert ingest.names("data/") == []
+    writer.write(iter([rows(1)]))  # of a task that was not heard of any more
+    writer.abort([None])
+    assert ingest.names("data/") == []
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_dates_that_python_has_not_stay_in_spark(nested: bool) -> None:
+    kind = pyarrow.timestamp("us", "UTC")
+    schema = pyarrow.schema([("at", pyarrow.map_(pyarrow.string(), pyarrow.list_(kind)) if nested else kind)])
+
+    def gathered(seconds: int) -> list[Any]:
+        moment = pyarrow.array([None, seconds * 1_000_000], pyarrow.int64()).cast(kind)
+        if nested:
+            lists = pyarrow.ListArray.from_arrays([0, 2], moment)
+            moment = pyarrow.MapArray.from_arrays([0, 1], ["a"], lists)
+        return list(_gathered([pyarrow.RecordBatch.from_arrays([moment], schema=schema)], schema))
+
+    ((batch,),) = gathered(253_402_300_799)
+    assert batch.num_rows == (1 if nested else 2)
+    with pytest.raises(UserError, match="column 'at' has a date that Python has not"):
+        gathered(253_402_300_800)
+
+
+def test_what_would_replace_the_rows_of_a_topology_is_refused(tmp_path: Path) -> None:
+    source = HeronDataSource({"topology": "fed", "component": "rows", "path": str(tmp_path / "store")})
+    with pytest.raises(UserError, match="cannot be overwritten, only fed"):
+        source.streamWriter(STRUCT, overwrite=True)
 
 
 def test_large_batches_become_several_pieces(tmp_path: Path, ingest: Shelf) -> None:
