@@ -134,9 +134,10 @@ class Running:
         samples = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         return max((int(each["value"]) for each in samples if each["name"] == "resent"), default=0)
 
-    def refused_by_the_first(self) -> int:
-        """Frames and connections that the first container did not want."""
-        return int(self.engine.status(self.name)["containers"][0]["rejected"])
+    def refused(self) -> int:
+        """Frames and connections that the Topology Master and the first container did not want."""
+        status = self.engine.status(self.name)
+        return int(status["rejected"] + status["containers"][0]["rejected"])
 
     def kill(self) -> None:
         self.engine.ok("kill", self.name)
@@ -224,12 +225,10 @@ def test_a_container_that_is_cut_off_is_replaced_and_fenced(
     print(f"cut off: new output, from its successor, after {time.monotonic() - begun:.1f} s")
     if deaf:
         assert all(map(alive, zombie)), "the test must have a zombie"
-    refused = running.refused_by_the_first()
+    refused = running.refused()
     network.heal()
     if deaf:
-        wait_until(
-            lambda: running.refused_by_the_first() > refused, 30, "a refusal of the zombie", engine.log_tails
-        )
+        wait_until(lambda: running.refused() > refused, 30, "a refusal of the zombie", engine.log_tails)
         resume([first])
     wait_until(lambda: not any(map(alive, zombie)), 20, "the end of the zombie")
 

@@ -31,8 +31,7 @@ from heronpy.kernel.tree import Registration, Tree
 
 ENTRY = struct.Struct("<II")
 CONNECTIONS = 1000
-#: `make chaos` sends a million
-FRAMES = int(os.environ.get("CHAOS_FRAMES", "200000"))
+FRAMES = 1_000_000
 #: what a process may grow by, in MB: batches that happen to be on their way
 GROWTH = 8
 

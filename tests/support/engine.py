@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,17 +98,22 @@ class Engine:
 
     def log_tails(self) -> str:
         """The last lines of every log, for a failure that must be understood from CI's output alone."""
-        tails = []
-        for log in sorted(self.home.glob("topologies/*/logs/*.log")):
-            lines = log.read_text(errors="replace").splitlines()[-15:]
-            tails.append("\n".join([f"== {log.name}", *lines]))
-        return "\n".join(tails)
+        return tails(self.home.glob("topologies/*/logs/*.log"))
 
     def close(self) -> None:
         """Kill whatever a failed test left, so that the next one starts clean."""
         self.run("kill", "--all", timeout=60)
         for process in self.processes():
             process.kill()
+
+
+def tails(logs: Iterable[Path]) -> str:
+    """The last lines of some files."""
+    found = []
+    for log in sorted(logs):
+        lines = log.read_text(errors="replace").splitlines()[-15:]
+        found.append("\n".join([f"== {log.name}", *lines]))
+    return "\n".join(found)
 
 
 def wait_until(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 import psutil
-from support.engine import Engine
+from support.engine import Engine, tails
 from support.zookeeper import ZooKeeper
 from typing_extensions import override
 
@@ -52,6 +52,17 @@ class OnCluster(Engine, ABC):
         """Also what is on those machines, and in ZooKeeper."""
         there = [str(path) for folder in self._folders() for path in folder.glob(self.folders_of_containers)]
         return [*super().leftovers(), *there, *self.servers.nodes(self._root)]
+
+    @override
+    def log_tails(self) -> str:
+        """Also of those on other machines."""
+        there = [
+            log
+            for folder in self._folders()
+            for pattern in (f"{self.folders_of_containers}/logs/*.log", "logs/**/stderr", "logs/**/stdout")
+            for log in folder.glob(pattern)
+        ]
+        return f"{super().log_tails()}\n{tails(there)}"
 
     def uploads(self) -> list[Path]:
         return list((self.home / "uploads").glob("[!.]*"))

@@ -48,9 +48,10 @@ class Numbers(Spout):
 
     def next_tuple(self):
         self.calls += 1
+        if self.calls % 256 == 0:
+            time.sleep(REST)
         if self.calls % 256 == 0 or self.stopping:
             self.stopping = (FOLDER / "stop").exists()
-            time.sleep(REST)
         if self.again:
             number = self.again.pop()
             self.put(REPLAYED, self.get(REPLAYED) + 1)
