@@ -46,6 +46,9 @@ class Siege:
 
     def begin(self) -> None:
         self.before, self._since, self._begun = self.yarn.pids(), self.fire.sizes(), time.monotonic()
+        names = [self.yarn.name_of(each) for each in self.yarn.containers_processes()]
+        first = sorted(name for name in names if name.startswith("container "))
+        assert first == sorted(set(first)), "some container is there twice"
 
     def recover(self, what: str, *dead: str) -> None:
         """Wait until these have successors and all paths flow."""

@@ -59,7 +59,7 @@ class OnCluster(Engine, ABC):
         there = [
             log
             for folder in self._folders()
-            for pattern in (f"{self.folders_of_containers}/logs/*.log", "logs/**/stderr", "logs/**/stdout")
+            for pattern in (f"{self.folders_of_containers}/**/*.log", "logs/**/stderr", "logs/**/stdout")
             for log in folder.glob(pattern)
         ]
         return f"{super().log_tails()}\n{tails(there)}"

@@ -141,7 +141,7 @@ class YarnCluster:
             "yarn.resourcemanager.recovery.enabled": "true",
             "yarn.resourcemanager.store.class": f"{_MAIN}.resourcemanager.recovery.FileSystemRMStateStore",
             "yarn.resourcemanager.fs.state-store.uri": f"file://{self._root}/store",
-            "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "1000",
+            "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms": "5000",
             "yarn.scheduler.minimum-allocation-mb": "64",
             "yarn.scheduler.maximum-allocation-mb": str(LARGEST_MB),
             "yarn.scheduler.maximum-allocation-vcores": "16",

@@ -186,11 +186,18 @@ class Master:
         self._largest = answer.getMaximumResourceCapability()
         self._room = self._largest
         for container in answer.getContainersFromPreviousAttempts():
-            where, found = _number(container), _Held(container.getId(), container.getNodeId())
-            if where in self._held or self._look(found) == "gone":
-                self._manager.releaseAssignedContainer(found.id)
-            else:
-                self._held[where] = found
+            self._keep(container)
+
+    def _keep(self, container: Any) -> None:
+        """One that an earlier ApplicationMaster started, unless another has its place."""
+        where, found = _number(container), _Held(container.getId(), container.getNodeId())
+        if where in self._held or self._look(found) == "gone":
+            self._manager.releaseAssignedContainer(found.id)
+            return
+        if (ask := self._asked.pop(where, None)) is not None:
+            self._manager.removeContainerRequest(ask.request)
+        log.info("container %d is %s on %s still", where, found.id.toString(), found.node.toString())
+        self._held[where] = found
 
     def _refuse_too_large(self, container: int, resources: Resources) -> None:
         memory, cores = wanted(resources)
@@ -240,6 +247,9 @@ class Master:
 
     def _hear(self, answer: Any) -> None:
         self._room = answer.getAvailableResources() or self._room
+        # a ResourceManager that was started after us hears of them from the nodes, one after the other
+        for container in answer.getContainersFromPreviousAttempts():
+            self._keep(container)
         for container in answer.getAllocatedContainers():
             self._take(container)
         for status in answer.getCompletedContainersStatuses():
