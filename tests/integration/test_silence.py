@@ -23,6 +23,7 @@ from support.fleet import (
     resume,
     scheduler,
     stop,
+    stop_without_the_lock,
     victim,
     words,
 )
@@ -155,7 +156,7 @@ def test_a_zombie_of_a_replaced_container_is_fenced_and_leaves(
     home = 0 if which == "master" else 3 - home_of(engine, "numbers")
     first = executors(engine)[home]
     command, zombies = words(first), members(first)
-    stop(zombies)
+    stop_without_the_lock(engine, zombies)
 
     def replaced() -> bool:
         found = [p for p in engine.processes() if words(p) == command]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import IO
 
 import psutil
-from support.engine import Engine
+from support.engine import Engine, wait_until
 
 EXECUTOR = "heronpy.container.executor"
 SCHEDULER = "heronpy.container.scheduler_host"
@@ -57,6 +59,27 @@ def victim(engine: Engine, role: str) -> psutil.Process:
 def stop(processes: Iterable[psutil.Process]) -> None:
     for process in processes:
         os.kill(process.pid, signal.SIGSTOP)
+
+
+def stop_without_the_lock(engine: Engine, processes: Sequence[psutil.Process]) -> None:
+    """Not while one holds the lock of the state tree: nobody ends them, and all others would wait for it."""
+    while True:
+        stop(processes)
+        with (engine.home / "state" / "@lock").open() as lock:
+            try:
+                wait_until(lambda: _locked(lock), 1, "the lock is free")
+            except AssertionError:
+                resume(processes)
+            else:
+                return
+
+
+def _locked(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def resume(processes: Iterable[psutil.Process]) -> None:

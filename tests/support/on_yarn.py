@@ -68,7 +68,7 @@ class OnYarn(OnCluster):
         """Remove what the next topology would remove a day later: folders of those who were killed."""
         for machine in self.cluster.machines:
             for path in self.cluster.folder(machine).glob("heronpy-*"):
-                shutil.rmtree(path)
+                shutil.rmtree(path, ignore_errors=True)
 
     def in_containers(self) -> set[int]:
         """Pids of all but the ApplicationMaster and its JVM."""
