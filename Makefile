@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the groups of pyproject.toml; pip learnt to read them itself only in version 25.1
 DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
 
-# Clusters wait more than they compute: two tests at a time.
+# Two tests at a time: any two can run side by side, and each has a home of its own.
 SPREAD = -n 2
 
 .DEFAULT_GOAL := help
@@ -26,7 +26,7 @@ demo: $(VENV)/.run ## Run a word count with a live table; Ctrl-C stops it
 test: lint types fast cluster ## Check and test everything
 
 fast: $(VENV)/.dev ## Run the tests that start no cluster
-	$(BIN)/python -m pytest -q -m "not cluster and not slow and not soak"
+	$(BIN)/python -m pytest -q $(SPREAD) -m "not cluster and not slow and not soak"
 
 cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow ones
 	$(BIN)/python -m pytest -q $(SPREAD) -m "(cluster or slow) and not soak"

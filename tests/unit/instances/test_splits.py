@@ -104,7 +104,6 @@ def test_splits_are_declared_in_the_class(declared: Any, names: tuple[str, ...])
             "spout 'days': splits must be a list of names or a number, got None",
         ),
     ],
-    ids=repr,
 )
 def test_splits_that_cannot_be_are_refused_at_submit(declared: Any, complaint: str) -> None:
     with pytest.raises(DefinitionError) as caught:
