@@ -138,15 +138,16 @@ class BatchWriter(_Writing, DataSourceArrowWriter):
         self._commit(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        self._abort(messages)
-        if not self._options.id:
-            # nobody repeats it: what tasks left that could not even say so is nobody's
-            shelf = self._options.open("ingest")
-            try:
-                if not has_been(shelf, self._batch):
-                    _delete(shelf, [(name, 0) for name in shelf.names(self._batch.pieces)])
-            finally:
-                shelf.close()
+        if self._options.id:
+            self._abort(messages)
+            return
+        # Nobody else writes this one: what tasks left that could not even say so goes, too.
+        shelf = self._options.open("ingest")
+        try:
+            if not has_been(shelf, self._batch):
+                _delete(shelf, [(name, 0) for name in shelf.names(self._batch.pieces)])
+        finally:
+            shelf.close()
 
 
 class StreamWriter(_Writing, DataSourceStreamArrowWriter):
