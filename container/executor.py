@@ -131,6 +131,8 @@ class Executor:
             self._read_plan(clock)
         beaten = [each for each, line in self._supervisor.lifelines() if has_beaten(line)]
         self._supervisor.hear(beaten, clock)
+        # Before a successor starts: what it causes elsewhere is never known before the end it follows from.
+        self._publish(clock)
         self._supervisor.tick(clock)
         silent_after = self._nursery.silent_after()
         if silent_after is not None and silent_after <= clock.now:
@@ -221,6 +223,7 @@ class Executor:
     def _reap(self) -> None:
         clock = _clock()
         for pid, status in reap():
+            self._publish_at = 0.0
             if not self._supervisor.on_exit(pid, status, clock):
                 self._early[pid] = status
         if not self._nursery.waiting():

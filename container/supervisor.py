@@ -53,8 +53,10 @@ class Clock(msgspec.Struct, frozen=True):
 class Ward:
     """One child, over all its lives."""
 
-    def __init__(self, wanted: Wanted, clock: Clock) -> None:
+    def __init__(self, wanted: Wanted, clock: Clock, gone: int) -> None:
         self.wanted = wanted
+        #: the newest incarnation that has ended
+        self.gone = gone
         self.restarts = Restarts()
         #: 0 while it is not running, or its start is not confirmed yet
         self.pid = 0
@@ -81,7 +83,7 @@ class Ward:
         elif self.given_up:
             state = "given_up"
         streak = self.restarts.streak
-        return ChildView(self.pid, state, self.restarts.total, self.last_exit, self.since, streak)
+        return ChildView(self.pid, state, self.restarts.total, self.last_exit, self.since, streak, self.gone)
 
     def signal(self, number: signal.Signals) -> None:
         # a child that was not reaped keeps its pid, so this cannot hit a stranger
@@ -140,7 +142,8 @@ class Supervisor:
                 self._dismiss(ward, clock.now + patience)
         for name, each in by_name.items():
             if name not in self._wards:
-                self._wards[name] = Ward(each, clock)
+                # whoever an earlier executor started has ended with it
+                self._wards[name] = Ward(each, clock, gone=self._incarnation << START_BITS)
 
     def lifelines(self) -> list[tuple[int, socket.socket]]:
         """Incarnation and our end of the lifeline of everybody who should give signs of life."""
@@ -246,7 +249,7 @@ class Supervisor:
     def _ended(self, ward: Ward, how: str, clock: Clock) -> None:
         ward.let_go()
         self._vigil.forget(ward.incarnation)
-        ward.pid = ward.incarnation = 0
+        ward.gone, ward.pid, ward.incarnation = ward.incarnation, 0, 0
         how, ward.verdict = ward.verdict or how, ""
         ward.last_exit, ward.since = how, clock.wall
         if ward in self._leaving:

@@ -108,6 +108,8 @@ class ChildView(msgspec.Struct, frozen=True):
     since: float
     #: restarts since it last ran for a quiet time
     streak: int = 0
+    #: the newest incarnation that has ended, also with an earlier executor; whoever is above it is there
+    gone: int = 0
 
 
 class ExecutorNode(msgspec.Struct, frozen=True):

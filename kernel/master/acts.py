@@ -23,11 +23,18 @@ log = logging.getLogger(__name__)
 class Acts:
     """A restore goes before an update, and an update before a checkpoint; what gives way is undone first."""
 
-    def __init__(self, scene: Scene, errands: Errands, on_plan: Callable[[], None], now: float) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        errands: Errands,
+        on_plan: Callable[[], None],
+        hear_executors: Callable[[], None],
+        now: float,
+    ) -> None:
         self._scene = scene
         self._complaints = Sparing(log)
         errands.guard = self._guarded
-        self._restore = RestoreAct(scene, errands)
+        self._restore = RestoreAct(scene, errands, hear_executors)
         self._update = UpdateAct(scene, on_plan, now)
         self._checkpoint = CheckpointAct(scene, errands, now)
 

@@ -96,7 +96,7 @@ class TopologyMaster:
         #: what the spouts should be doing, as last read
         self._live = RUNNING
         self._complaints = Sparing(log)
-        self._acts = Acts(scene, Errands(reactor), self._on_plan, time.monotonic())
+        self._acts = Acts(scene, Errands(reactor), self._on_plan, self._containers.refresh, time.monotonic())
         scene.lost = self._board.lost
 
     def startup(self) -> None:

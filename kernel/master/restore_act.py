@@ -34,9 +34,11 @@ class Found(NamedTuple):
 class RestoreAct:
     """At most one at a time, and before anything else."""
 
-    def __init__(self, scene: Scene, errands: Errands) -> None:
+    def __init__(self, scene: Scene, errands: Errands, hear_executors: Callable[[], None]) -> None:
         self._scene = scene
         self._errands = errands
+        self._hear_executors = hear_executors
+        self._because = ""
         self._deciding = Restoring()
         self._looking = False
         self._not_before = 0.0
@@ -51,7 +53,13 @@ class RestoreAct:
         if not scene.has_runs:
             return ""
         self._deciding.watch(scene.node, scene.plan, scene.roll)
-        return self._deciding.why(scene.node, scene.plan, scene.roll)
+        because = self._deciding.why(scene.node, scene.plan, scene.roll)
+        if because and because != self._because:
+            # Whose end is behind it has been written, but the watch may not have told us yet.
+            self._hear_executors()
+            because = self._deciding.why(scene.node, scene.plan, scene.roll)
+        self._because = because
+        return because
 
     def waits_for(self) -> list[str]:
         return self._scene.roll.absent(self._scene.plan)

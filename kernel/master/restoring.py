@@ -51,7 +51,7 @@ class Restoring:
                 return roll.fate(task)
         for container in plan.containers():
             if roll.managers.get(container, 0) not in (0, node.managers.get(container)):
-                return f"the stream manager of container {container} was started again"
+                return roll.manager_fate(container)
         for task in plan.tasks:
             if roll.beat(task).broken_run == node.run:
                 return f"tuples on their way to {task.label} were lost"

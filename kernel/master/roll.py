@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Stored
@@ -12,8 +13,6 @@ from heronpy.kernel.tree import ChildView
 
 #: states of a task that does what it should
 AT_WORK: Final = frozenset({"running", "paused"})
-#: what an executor says of a child that is not there now
-_ABSENT: Final = frozenset({"waiting", "given_up"})
 
 
 class Roll:
@@ -53,21 +52,26 @@ class Roll:
         beat = self.beat(task)
         if beat.state in ("missing", "failed"):
             return False
-        child = self.children.get(task.label)
-        # One that waits for its first start has not ended, and its executor's word may be older than its own.
-        return child is None or child.state not in _ABSENT or not child.last_exit
+        return not self._has_ended(task.label, beat.incarnation)
+
+    def manager_is_there(self, container: int) -> bool:
+        heard = self.managers.get(container, 0)
+        return heard > 0 and not self._has_ended(manager_name(STREAM_MANAGER, container), heard)
+
+    def _has_ended(self, name: str, incarnation: int) -> bool:
+        """By its executor's word, which may be older than its own, but not than its successor's."""
+        child = self.children.get(name)
+        return child is not None and 0 < incarnation <= child.gone
 
     def absent(self, plan: PhysicalPlan) -> list[str]:
         """Everybody who is not there, as they are called."""
-        managers = [
-            f"container {container}" for container in plan.containers() if container not in self.managers
-        ]
+        managers = [f"container {each}" for each in plan.containers() if not self.manager_is_there(each)]
         return managers + [task.label for task in plan.tasks if not self.is_there(task)]
 
     def idle(self, plan: PhysicalPlan) -> list[str]:
         """Everybody who does not work as they should, and what they do instead."""
         return [
-            *(f"container {each} (missing)" for each in plan.containers() if each not in self.managers),
+            *(f"container {each} (missing)" for each in plan.containers() if not self.manager_is_there(each)),
             *(
                 self.doing(task)
                 for task in plan.tasks
@@ -86,16 +90,33 @@ class Roll:
     def doing(self, task: Task) -> str:
         """A task and what it is busy with: count[1] (process() for 12 s)."""
         beat = self.beat(task)
-        child = self.children.get(task.label)
-        if not self.is_there(task) and child is not None and child.last_exit:
-            return f"{task.label} (ended: {child.last_exit})"
+        if self._has_ended(task.label, beat.incarnation):
+            how = self._last_exit(task.label)
+            return f"{task.label} (ended: {how})" if how else f"{task.label} (ended with its container)"
         return f"{task.label} ({beat.busy or beat.error or beat.state})"
+
+    def is_of_before(self, task: Task) -> bool:
+        """Ended with its container, and the one that takes its place has not been heard."""
+        ended = self._has_ended(task.label, self.incarnation(task))
+        return ended and not self._last_exit(task.label)
 
     def fate(self, task: Task) -> str:
         """What became of a task that is another process now."""
-        child = self.children.get(task.label)
-        how = child.last_exit if child is not None else ""
-        return f"{task.label} ended: {how}" if how else f"{task.label} was started again"
+        return self._fate(task.label, task.label)
+
+    def manager_fate(self, container: int) -> str:
+        """What became of a Stream Manager that is another process now."""
+        return self._fate(
+            manager_name(STREAM_MANAGER, container), f"the stream manager of container {container}"
+        )
+
+    def _fate(self, name: str, spoken: str) -> str:
+        how = self._last_exit(name)
+        return f"{spoken} ended: {how}" if how else f"{spoken} was started again"
+
+    def _last_exit(self, name: str) -> str:
+        child = self.children.get(name)
+        return child.last_exit if child is not None else ""
 
 
 def parts_of(stored: Stored) -> tuple[StoredPart, ...]:

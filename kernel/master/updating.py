@@ -180,7 +180,7 @@ class Updating:
         for container in here.containers:
             manager = here.roll.managers.get(container, 0)
             if self._is_part(here, container) and self._managers.setdefault(container, manager) != manager:
-                return f"the stream manager of container {container} was started again"
+                return here.roll.manager_fate(container)
         return ""
 
     def _is_part(self, here: Situation, container: int) -> bool:
@@ -190,7 +190,7 @@ class Updating:
 
     def _lost_task(self, here: Situation, task: Task) -> str:
         beat = here.roll.beat(task)
-        if not beat.incarnation:
+        if not beat.incarnation or (task.id in here.newcomers and here.roll.is_of_before(task)):
             return ""
         if task.id not in here.newcomers or beat.next_epoch == here.update.epoch:
             self._tasks.setdefault(task.id, beat.incarnation)

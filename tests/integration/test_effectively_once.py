@@ -61,11 +61,18 @@ def test_every_number_is_counted_and_written_once_whoever_is_killed(engine: Engi
 
         wait_until(goes_on, 60, f"another run after the end of {role}", engine.log_tails)
         time.sleep(0.7)  # not always at the same place: some have a checkpoint meanwhile
+        checkpoints = engine.status(NAME)["checkpoints"]
+        spoken = "the stream manager of container" if role == "stream-manager" else role
+        because = checkpoints["restored_because"]
+        assert checkpoints["run"] == run + 1, because
+        assert because.startswith(spoken), because
+        assert because.endswith(" ended: signal 9 (killed)"), because
     assert 0 < len(written(folder)) < NUMBERS
     wait_until(lambda: len(written(folder)) >= NUMBERS, 150, "all are written", engine.log_tails)
     assert written(folder) == list(range(NUMBERS))
     shares = {str(digits): NUMBERS // 100 for digits in range(100)}
     wait_until(lambda: counts(folder) == shares, 10, "all are counted", lambda: str(counts(folder)))
-    assert engine.status(NAME)["checkpoints"]["run"] == 6
+    checkpoints = engine.status(NAME)["checkpoints"]
+    assert checkpoints["run"] == 6, checkpoints["restored_because"]
     engine.ok("kill", NAME)
     assert engine.leftovers() == []

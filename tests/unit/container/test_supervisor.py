@@ -231,3 +231,14 @@ def test_only_the_first_life_of_a_child_is_told_that_nobody_was_before_it(home: 
         ("b", True),
         ("a", False),
     ]
+
+
+def test_it_says_who_is_gone_also_with_an_earlier_executor(home: Home) -> None:
+    first, other = (start.child.incarnation for start in home.started)
+    before = home.view("a").gone
+    assert 0 < before < first
+    home.crash("a")
+    assert home.view("a").gone == first
+    home.pass_time(2.0, "b")
+    assert home.view("a").gone == first < home.started[-1].child.incarnation
+    assert home.view("b").gone == before < other

@@ -64,8 +64,10 @@ def test_any_loss_begins_another_run_from_the_newest_checkpoint(
     conductor = started(state, config, checkpoints=2)
     if whose == "task":
         conductor.crew.incarnations[3] = 2
-        killed = ChildView(pid=7, state="running", restarts=1, last_exit="signal 9 (killed)", since=0.0)
-        conductor.scene.roll.children = {"count[1]": killed}
+        killed = ChildView(
+            pid=7, state="running", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1
+        )
+        conductor.published = {"count[1]": killed}
     elif whose == "manager":
         conductor.crew.managers[2] = 2
     else:
@@ -88,15 +90,34 @@ def test_any_loss_begins_another_run_from_the_newest_checkpoint(
 def test_it_waits_until_everybody_is_there_again(state: StateManager, config: Config) -> None:
     conductor = started(state, config, checkpoints=1)
     conductor.crew.incarnations[3] = 2
-    waiting = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=0.0)
-    conductor.scene.roll.children = {"count[0]": waiting}
+    waiting = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=0.0, gone=1)
+    conductor.published = {"count[0]": waiting}
     for _ in range(10):
         conductor.turn()
     assert conductor.scene.node.run == 1, "count[0] has ended as well, and is not back"
-    conductor.scene.roll.children = {}
     conductor.crew.incarnations[2] = 2
     conductor.turn()
     assert (conductor.scene.node.run, conductor.scene.node.members) == (2, {1: 1, 2: 2, 3: 2})
+
+
+def test_a_loss_that_is_heard_of_before_the_successor_of_who_died_begins_one_run_not_two(
+    state: StateManager, config: Config
+) -> None:
+    conductor = started(state, config, checkpoints=1)
+    again = ChildView(pid=8, state="running", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
+    conductor.published = {"stream-manager-2": again}
+
+    def gap(beat: InstanceBeat) -> None:
+        beat.broken_run = 1 if beat.task == 2 else 0
+
+    conductor.crew.twist = gap
+    for _ in range(10):
+        conductor.turn()
+    assert conductor.scene.node.run == 1, "the stream manager that runs by now has not spoken"
+    conductor.crew.managers[2] = 2
+    for _ in range(10):
+        conductor.turn()
+    assert (conductor.scene.node.run, conductor.scene.node.managers) == (2, {1: 1, 2: 2})
 
 
 def test_a_new_master_does_not_end_a_healthy_run(state: StateManager, config: Config) -> None:

@@ -163,12 +163,36 @@ def test_a_stream_manager_that_is_another_one_now_ends_it(
     check_rolled_back(conductor, f"the stream manager of container {container} was started again")
 
 
+def test_a_task_of_an_earlier_try_that_still_speaks_is_not_taken_for_the_new_one(
+    state: StateManager, config: Config
+) -> None:
+    conductor = stopped_in(state, config, "prepare")
+    starting = ChildView(pid=0, state="waiting", restarts=0, last_exit="", since=0.0, gone=1)
+    conductor.scene.roll.children = {"count[2]": starting}
+    conductor.turn()
+    assert current(conductor).phase == "prepare"
+    conductor.crew.twist = lambda beat: None
+    conductor.crew.incarnations[4] = 2
+    conductor.until(lambda: current(conductor).phase == "done")
+    assert current(conductor).members[4] == 2
+
+
+@pytest.mark.parametrize("phase", UNDER_WAY)
+def test_who_was_there_and_ended_with_its_container_ends_it(
+    state: StateManager, config: Config, phase: Phase
+) -> None:
+    conductor = stopped_in(state, config, phase)
+    starting = ChildView(pid=0, state="waiting", restarts=0, last_exit="", since=0.0, gone=1)
+    conductor.scene.roll.children = {"count[1]": starting}
+    check_rolled_back(conductor, "count[1] (ended with its container)")
+
+
 @pytest.mark.parametrize("phase", UNDER_WAY)
 def test_whose_executor_has_seen_it_end_need_not_come_back_first(
     state: StateManager, config: Config, phase: Phase
 ) -> None:
     conductor = stopped_in(state, config, phase)
-    killed = ChildView(pid=0, state="waiting", restarts=1, last_exit="signal 9 (killed)", since=0.0)
+    killed = ChildView(pid=0, state="waiting", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
     conductor.scene.roll.children = {"count[2]": killed}
     check_rolled_back(conductor, "count[2] (ended: signal 9 (killed))")
 
@@ -256,7 +280,7 @@ def test_a_packing_that_cannot_be_is_refused(state: StateManager, config: Config
 
 def test_it_begins_when_everybody_is_at_work_or_not_at_all(state: StateManager, config: Config) -> None:
     conductor = running(state, config)
-    waiting = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=0.0)
+    waiting = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=0.0, gone=1)
     conductor.scene.roll.children = {"count[0]": waiting}
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.turn()
