@@ -133,7 +133,8 @@ class Executor:
         self._supervisor.hear(beaten, clock)
         # Before a successor starts: what it causes elsewhere is never known before the end it follows from.
         self._publish(clock)
-        self._supervisor.tick(clock)
+        if self._exit_code != FENCED:
+            self._supervisor.tick(clock)
         silent_after = self._nursery.silent_after()
         if silent_after is not None and silent_after <= clock.now:
             self._nursery.kill()
@@ -210,7 +211,7 @@ class Executor:
                 continue
             self._supervisor.on_started(reply.incarnation, reply.pid, clock)
             if reply.pid in self._early:
-                self._supervisor.on_exit(reply.pid, self._early.pop(reply.pid), clock)
+                self._bury(reply.pid, self._early.pop(reply.pid), clock)
 
     def _on_zygote_lost(self, reason: str, clock: Clock) -> None:
         """Children that run do not notice. One it forked without telling us must not run beside the next."""
@@ -223,11 +224,17 @@ class Executor:
     def _reap(self) -> None:
         clock = _clock()
         for pid, status in reap():
-            self._publish_at = 0.0
-            if not self._supervisor.on_exit(pid, status, clock):
+            if not self._bury(pid, status, clock):
                 self._early[pid] = status
         if not self._nursery.waiting():
             self._early.clear()
+
+    def _bury(self, pid: int, status: int, clock: Clock) -> bool:
+        """Told without delay; False when it is none of ours."""
+        ours = self._supervisor.on_exit(pid, status, clock)
+        if ours:
+            self._publish_at = 0.0
+        return ours
 
     def _beat(self, clock: Clock) -> None:
         """Show the scheduler's process that this one runs."""

@@ -12,7 +12,7 @@ from heronpy.kernel.tree import ChildView, ExecutorNode, Tree
 
 
 class ExecutorRecord:
-    """Our hold on the node: every write is a compare-and-set on the version of our own last write.
+    """Our hold on the node: every write is a compare-and-set on top of our own last one.
 
     VersionConflict says that another executor took our place, NodeMissing that the topology is gone.
     """
@@ -34,16 +34,30 @@ class ExecutorRecord:
     def is_ours(self) -> bool:
         """False when another executor took our place, or the topology is gone."""
         try:
-            return self._state.get(self.path).version == self._version
-        except NodeMissing:
+            self._reread()
+        except (VersionConflict, NodeMissing):
             return False
+        return True
 
     def retire(self) -> None:
         """Say that we ended. The node stays because the next executor needs the incarnation."""
         self._write(ExecutorNode(self.incarnation, 0))
 
     def _write(self, node: ExecutorNode) -> None:
-        self._version = self._state.set(self.path, msgspec.json.encode(node), version=self._version)
+        value = msgspec.json.encode(node)
+        try:
+            self._version = self._state.set(self.path, value, version=self._version)
+        except VersionConflict:
+            # a write of ours may have been carried out although the state tree could not say so
+            self._reread()
+            self._version = self._state.set(self.path, value, version=self._version)
+
+    def _reread(self) -> None:
+        node = self._state.get(self.path)
+        if msgspec.json.decode(node.value, type=ExecutorNode).incarnation != self.incarnation:
+            msg = f"{self.path} is another executor's"
+            raise VersionConflict(msg)
+        self._version = node.version
 
     def _take_over(self) -> tuple[int, int]:
         while True:

@@ -16,13 +16,10 @@ from heronpy.container.child import Start
 from heronpy.container.launch import Child, Role
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.lifeline import lifeline
-from heronpy.kernel.tree import ChildView
+from heronpy.kernel.tree import START_BITS, ChildView
 from heronpy.kernel.vigil import Vigil
 
 log = logging.getLogger(__name__)
-
-#: an executor's incarnation is shifted by this much; the starts of its children are counted below it
-START_BITS = 20
 
 #: the incarnation of the first executor that a container has
 FIRST = 1
@@ -53,15 +50,15 @@ class Clock(msgspec.Struct, frozen=True):
 class Ward:
     """One child, over all its lives."""
 
-    def __init__(self, wanted: Wanted, clock: Clock, gone: int) -> None:
+    def __init__(self, wanted: Wanted, clock: Clock) -> None:
         self.wanted = wanted
-        #: the newest incarnation that has ended
-        self.gone = gone
         self.restarts = Restarts()
         #: 0 while it is not running, or its start is not confirmed yet
         self.pid = 0
         #: 0 while it is not started
         self.incarnation = 0
+        #: the last one that has ended
+        self.gone = 0
         #: our end of it, None while it is not started
         self.lifeline: socket.socket | None = None
         self.started = 0.0
@@ -142,8 +139,7 @@ class Supervisor:
                 self._dismiss(ward, clock.now + patience)
         for name, each in by_name.items():
             if name not in self._wards:
-                # whoever an earlier executor started has ended with it
-                self._wards[name] = Ward(each, clock, gone=self._incarnation << START_BITS)
+                self._wards[name] = Ward(each, clock)
 
     def lifelines(self) -> list[tuple[int, socket.socket]]:
         """Incarnation and our end of the lifeline of everybody who should give signs of life."""

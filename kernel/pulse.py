@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
@@ -22,11 +23,19 @@ class Pulse:
         self._path = path
         self._session = state.session
         self.interval = silence / LOOKS
+        #: tells our node from that of whoever has taken our place
+        self._token = secrets.token_bytes(8)
         self._version = self._take_over()
 
     def beat(self) -> None:
         try:
-            self._version = self._state.set(self._path, b"", version=self._version)
+            self._version = self._state.set(self._path, self._token, version=self._version)
+        except VersionConflict:
+            node = self._state.get(self._path)
+            if node.value != self._token:
+                raise
+            # a beat of ours was carried out although the state tree could not say so: it counts
+            self._version = node.version
         except NodeMissing:
             if self._state.session == self._session:
                 raise
@@ -60,7 +69,7 @@ class Pulse:
         """The state tree took us for dead, which we are not; unless somebody has our place by now."""
         self._session = self._state.session
         try:
-            self._version = self._state.create(self._path, b"", ephemeral=True)
+            self._version = self._state.create(self._path, self._token, ephemeral=True)
         except NodeExists as error:
             raise VersionConflict(str(error)) from error
 
@@ -69,7 +78,7 @@ class Pulse:
             # one that was replaced while it was stopped, and cannot know, may still own it
             self._state.delete(self._path)
             with contextlib.suppress(NodeExists):
-                return self._state.create(self._path, b"", ephemeral=True)
+                return self._state.create(self._path, self._token, ephemeral=True)
 
 
 class PulseReader:

@@ -9,6 +9,9 @@ import msgspec
 RUNNING: Final = "RUNNING"
 PAUSED: Final = "PAUSED"
 
+#: an executor's incarnation is shifted by this much; the starts of its children are counted below it
+START_BITS: Final = 20
+
 
 class Tree:
     """Paths below one topology's folder."""
@@ -108,7 +111,7 @@ class ChildView(msgspec.Struct, frozen=True):
     since: float
     #: restarts since it last ran for a quiet time
     streak: int = 0
-    #: the newest incarnation that has ended, also with an earlier executor; whoever is above it is there
+    #: the newest incarnation that this executor has seen end
     gone: int = 0
 
 
@@ -120,3 +123,8 @@ class ExecutorNode(msgspec.Struct, frozen=True):
     #: 0 when it ended in an orderly way
     pid: int
     children: dict[str, ChildView] = {}
+
+    @property
+    def gone(self) -> int:
+        """Children up to this incarnation have ended with their executor."""
+        return (self.incarnation if self.pid else self.incarnation + 1) << START_BITS

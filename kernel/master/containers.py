@@ -13,7 +13,7 @@ from heronpy.kernel.master.lost import LostContainers
 from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.registrations import Follower, read
 from heronpy.kernel.requests import request_replacement, withdraw_replacement
-from heronpy.kernel.tree import ChildView, ExecutorNode, Registration
+from heronpy.kernel.tree import ExecutorNode, Registration
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,17 @@ class Containers:
 
     def refresh(self) -> None:
         """Read what the executors say of their children, and who was given up."""
-        self._board.children = self._scene.roll.children = self._children()
+        executors = {
+            container: executor
+            for container in self._scene.containers()
+            if (executor := read(self._scene.state, self._scene.tree.executor(container), ExecutorNode))
+        }
+        for container, executor in executors.items():
+            self._note_starts(container, executor)
+        self._scene.roll.executors = executors
+        self._board.children = {
+            name: child for executor in executors.values() for name, child in executor.children.items()
+        }
         self._board.given_up = self._given_up()
 
     def on_heard(self, container: int) -> None:
@@ -84,15 +94,6 @@ class Containers:
                 withdraw_replacement(self._scene.state, self._scene.plan.topology, container)
                 self._unwanted.discard(container)
         self._unwanted -= set(self._lost.asked)
-
-    def _children(self) -> dict[str, ChildView]:
-        children: dict[str, ChildView] = {}
-        for container in self._scene.containers():
-            published = read(self._scene.state, self._scene.tree.executor(container), ExecutorNode)
-            if published is not None:
-                children.update(published.children)
-                self._note_starts(container, published)
-        return children
 
     def _note_starts(self, container: int, executor: ExecutorNode) -> None:
         """A container that is new, or whose Stream Manager is started again and again, is not lost."""

@@ -9,7 +9,7 @@ from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Stored
-from heronpy.kernel.tree import ChildView
+from heronpy.kernel.tree import ChildView, ExecutorNode
 
 #: states of a task that does what it should
 AT_WORK: Final = frozenset({"running", "paused"})
@@ -22,8 +22,8 @@ class Roll:
         self.beats: dict[int, InstanceBeat] = {}
         #: container → incarnation of its Stream Manager
         self.managers: dict[int, int] = {}
-        #: by name, as the executors publish them
-        self.children: Mapping[str, ChildView] = {}
+        #: by container, as they publish themselves
+        self.executors: Mapping[int, ExecutorNode] = {}
 
     def on_container(self, beat: ContainerBeat) -> None:
         if beat.incarnation < self.managers.get(beat.container, 0):
@@ -52,16 +52,21 @@ class Roll:
         beat = self.beat(task)
         if beat.state in ("missing", "failed"):
             return False
-        return not self._has_ended(task.label, beat.incarnation)
+        return not self._has_ended(task.container, task.label, beat.incarnation)
 
     def manager_is_there(self, container: int) -> bool:
         heard = self.managers.get(container, 0)
-        return heard > 0 and not self._has_ended(manager_name(STREAM_MANAGER, container), heard)
+        return heard > 0 and not self._has_ended(container, manager_name(STREAM_MANAGER, container), heard)
 
-    def _has_ended(self, name: str, incarnation: int) -> bool:
+    def _has_ended(self, container: int, name: str, incarnation: int) -> bool:
         """By its executor's word, which may be older than its own, but not than its successor's."""
-        child = self.children.get(name)
-        return child is not None and 0 < incarnation <= child.gone
+        executor, child = self.executors.get(container), self._child(container, name)
+        gone = max(executor.gone if executor is not None else 0, child.gone if child is not None else 0)
+        return 0 < incarnation <= gone
+
+    def _child(self, container: int, name: str) -> ChildView | None:
+        executor = self.executors.get(container)
+        return executor.children.get(name) if executor is not None else None
 
     def absent(self, plan: PhysicalPlan) -> list[str]:
         """Everybody who is not there, as they are called."""
@@ -90,32 +95,31 @@ class Roll:
     def doing(self, task: Task) -> str:
         """A task and what it is busy with: count[1] (process() for 12 s)."""
         beat = self.beat(task)
-        if self._has_ended(task.label, beat.incarnation):
-            how = self._last_exit(task.label)
+        if self._has_ended(task.container, task.label, beat.incarnation):
+            how = self._last_exit(task.container, task.label)
             return f"{task.label} (ended: {how})" if how else f"{task.label} (ended with its container)"
         return f"{task.label} ({beat.busy or beat.error or beat.state})"
 
     def is_of_before(self, task: Task) -> bool:
         """Ended with its container, and the one that takes its place has not been heard."""
-        ended = self._has_ended(task.label, self.incarnation(task))
-        return ended and not self._last_exit(task.label)
+        executor = self.executors.get(task.container)
+        return executor is not None and 0 < self.incarnation(task) <= executor.gone
 
     def fate(self, task: Task) -> str:
         """What became of a task that is another process now."""
-        return self._fate(task.label, task.label)
+        return self._fate(task.container, task.label, task.label)
 
     def manager_fate(self, container: int) -> str:
         """What became of a Stream Manager that is another process now."""
-        return self._fate(
-            manager_name(STREAM_MANAGER, container), f"the stream manager of container {container}"
-        )
+        name = manager_name(STREAM_MANAGER, container)
+        return self._fate(container, name, f"the stream manager of container {container}")
 
-    def _fate(self, name: str, spoken: str) -> str:
-        how = self._last_exit(name)
+    def _fate(self, container: int, name: str, spoken: str) -> str:
+        how = self._last_exit(container, name)
         return f"{spoken} ended: {how}" if how else f"{spoken} was started again"
 
-    def _last_exit(self, name: str) -> str:
-        child = self.children.get(name)
+    def _last_exit(self, container: int, name: str) -> str:
+        child = self._child(container, name)
         return child.last_exit if child is not None else ""
 
 

@@ -179,7 +179,10 @@ class Updating:
                 return reason
         for container in here.containers:
             manager = here.roll.managers.get(container, 0)
-            if self._is_part(here, container) and self._managers.setdefault(container, manager) != manager:
+            if not self._is_part(here, container):
+                continue
+            ended = manager and not here.roll.manager_is_there(container)
+            if self._managers.setdefault(container, manager) != manager or ended:
                 return here.roll.manager_fate(container)
         return ""
 
@@ -190,7 +193,8 @@ class Updating:
 
     def _lost_task(self, here: Situation, task: Task) -> str:
         beat = here.roll.beat(task)
-        if not beat.incarnation or (task.id in here.newcomers and here.roll.is_of_before(task)):
+        awaited = task.id in here.newcomers and task.id not in self._tasks
+        if not beat.incarnation or (awaited and here.roll.is_of_before(task)):
             return ""
         if task.id not in here.newcomers or beat.next_epoch == here.update.epoch:
             self._tasks.setdefault(task.id, beat.incarnation)
@@ -245,7 +249,7 @@ class Updating:
             or here.roll.beat(task).run != here.run
             or (task.id in here.newcomers and here.roll.beat(task).state != "ready")
         ]
-        late += [f"container {each}" for each in here.containers if each not in here.roll.managers]
+        late += [f"container {each}" for each in here.containers if not here.roll.manager_is_there(each)]
         if late:
             return Wait(late)
         components = here.to_cut()

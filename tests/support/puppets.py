@@ -36,7 +36,7 @@ from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
 from heronpy.kernel.registrations import read
 from heronpy.kernel.requests import answer_request, pending_requests
 from heronpy.kernel.steps import EVENT
-from heronpy.kernel.tree import ChildView, Execution, Tree
+from heronpy.kernel.tree import ChildView, Execution, ExecutorNode, Tree
 from heronpy.kernel.update import BOTH_RUN, Update
 
 TREE = Tree("words")
@@ -177,12 +177,18 @@ class Conductor:
         self.crew = crew
         self.now = 100.0 * incarnation
         self.acts = Acts(self.scene, Inline(), lambda: None, self.hear_executors, self.now)
-        #: by name, as the executors have published them; the watch may not have told yet
-        self.published: dict[str, ChildView] = {}
+        #: what the executors have published; the watch may not have told yet
+        self.published: dict[int, ExecutorNode] = {}
         self.scene.take_over()
 
     def hear_executors(self) -> None:
-        self.scene.roll.children = self.published
+        self.scene.roll.executors = self.published
+
+    def executors(self, name: str, child: ChildView, incarnation: int = 0) -> dict[int, ExecutorNode]:
+        """As they speak of one child."""
+        return {
+            each: ExecutorNode(incarnation, pid=7, children={name: child}) for each in self.scene.containers()
+        }
 
     def turn(self, seconds: float = 0.1) -> None:
         self.now += seconds

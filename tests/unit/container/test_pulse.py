@@ -6,13 +6,15 @@ import threading
 import time
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
+from heronpy.container.record import ExecutorRecord
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing, VersionConflict
+from heronpy.kernel.errors import NodeMissing, StateError, VersionConflict
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.pulse import Pulse, PulseReader
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree import ChildView, ExecutorNode, Tree
 from heronpy.testing.waiting import eventually
 
 SILENCE = 8.0
@@ -53,6 +55,38 @@ def test_one_that_was_given_up_is_awaited_again_when_it_moves(state: StateManage
     assert silent_after(reader, pulse, 12, beating=False) == []
     assert silent_after(reader, pulse, 1, beating=True) == []
     assert silent_after(reader, pulse, 12, beating=False) == [PATH]
+
+
+def test_a_write_that_was_carried_out_unheard_fences_nobody(
+    state: StateManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when ZooKeeper loses its majority between the write and the answer."""
+    pulse, record = Pulse(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
+    child = ChildView(pid=1, state="running", restarts=0, last_exit="", since=0.0)
+    answered = state.set
+
+    def unheard(path: str, value: bytes, *, version: int | None = None) -> int:
+        answered(path, value, version=version)
+        msg = "no answer"
+        raise StateError(msg)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "set", unheard)
+        with pytest.raises(StateError, match="no answer"):
+            pulse.beat()
+        with pytest.raises(StateError, match="no answer"):
+            record.publish({"a": child})
+    pulse.beat()
+    assert record.is_ours()
+    record.publish({"a": child, "b": child})
+    published = msgspec.json.decode(state.get(record.path).value, type=ExecutorNode)
+    assert set(published.children) == {"a", "b"}
+    Pulse(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
+    with pytest.raises(VersionConflict):
+        pulse.beat()
+    assert not record.is_ours()
+    with pytest.raises(VersionConflict):
+        record.publish({"a": child})
 
 
 def test_nobody_is_awaited_who_never_had_a_pulse_or_has_ended(

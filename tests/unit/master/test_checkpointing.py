@@ -130,7 +130,7 @@ def test_a_task_that_is_another_process_now_has_stored_nothing(state: StateManag
     conductor.crew.twist = silent_about(3)
     conductor.until(lambda: conductor.scene.node.started == 1)
     killed = ChildView(pid=7, state="running", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
-    conductor.scene.roll.children = {"count[1]": killed}
+    conductor.scene.roll.executors = conductor.executors("count[1]", killed)
     conductor.crew.incarnations[3] = 2
     conductor.turn()
     assert conductor.scene.node.aborted_because == "count[1] ended: signal 9 (killed)"

@@ -67,7 +67,7 @@ def test_any_loss_begins_another_run_from_the_newest_checkpoint(
         killed = ChildView(
             pid=7, state="running", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1
         )
-        conductor.published = {"count[1]": killed}
+        conductor.published = conductor.executors("count[1]", killed)
     elif whose == "manager":
         conductor.crew.managers[2] = 2
     else:
@@ -91,7 +91,7 @@ def test_it_waits_until_everybody_is_there_again(state: StateManager, config: Co
     conductor = started(state, config, checkpoints=1)
     conductor.crew.incarnations[3] = 2
     waiting = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=0.0, gone=1)
-    conductor.published = {"count[0]": waiting}
+    conductor.published = conductor.executors("count[0]", waiting)
     for _ in range(10):
         conductor.turn()
     assert conductor.scene.node.run == 1, "count[0] has ended as well, and is not back"
@@ -105,7 +105,7 @@ def test_a_loss_that_is_heard_of_before_the_successor_of_who_died_begins_one_run
 ) -> None:
     conductor = started(state, config, checkpoints=1)
     again = ChildView(pid=8, state="running", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
-    conductor.published = {"stream-manager-2": again}
+    conductor.published = conductor.executors("stream-manager-2", again)
 
     def gap(beat: InstanceBeat) -> None:
         beat.broken_run = 1 if beat.task == 2 else 0

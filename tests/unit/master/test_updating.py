@@ -14,7 +14,7 @@ from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import InstanceBeat
 from heronpy.kernel.registrations import read
 from heronpy.kernel.requests import Request
-from heronpy.kernel.tree import ChildView
+from heronpy.kernel.tree import START_BITS, ChildView, ExecutorNode
 from heronpy.kernel.update import Ledger, Phase, Update, UpdateFailure
 
 #: what keeps an update in a phase
@@ -167,14 +167,13 @@ def test_a_task_of_an_earlier_try_that_still_speaks_is_not_taken_for_the_new_one
     state: StateManager, config: Config
 ) -> None:
     conductor = stopped_in(state, config, "prepare")
-    starting = ChildView(pid=0, state="waiting", restarts=0, last_exit="", since=0.0, gone=1)
-    conductor.scene.roll.children = {"count[2]": starting}
+    conductor.scene.roll.executors = {3: ExecutorNode(incarnation=1, pid=7)}
     conductor.turn()
     assert current(conductor).phase == "prepare"
     conductor.crew.twist = lambda beat: None
-    conductor.crew.incarnations[4] = 2
+    conductor.crew.incarnations[4] = conductor.crew.managers[3] = 1 << START_BITS | 1
     conductor.until(lambda: current(conductor).phase == "done")
-    assert current(conductor).members[4] == 2
+    assert current(conductor).members[4] > 1 << START_BITS
 
 
 @pytest.mark.parametrize("phase", UNDER_WAY)
@@ -182,9 +181,28 @@ def test_who_was_there_and_ended_with_its_container_ends_it(
     state: StateManager, config: Config, phase: Phase
 ) -> None:
     conductor = stopped_in(state, config, phase)
-    starting = ChildView(pid=0, state="waiting", restarts=0, last_exit="", since=0.0, gone=1)
-    conductor.scene.roll.children = {"count[1]": starting}
+    (container,) = {each.container for each in conductor.scene.plan.tasks if each.label == "count[1]"}
+    conductor.scene.roll.executors = {container: ExecutorNode(incarnation=1, pid=7)}
     check_rolled_back(conductor, "count[1] (ended with its container)")
+
+
+@pytest.mark.parametrize("phase", ["cut", "load"])
+def test_a_new_task_that_was_there_and_ended_with_its_container_ends_it(
+    state: StateManager, config: Config, phase: Phase
+) -> None:
+    conductor = stopped_in(state, config, phase)
+    conductor.scene.roll.executors = {3: ExecutorNode(incarnation=1, pid=7)}
+    check_rolled_back(conductor, "count[2] (ended with its container)")
+
+
+@pytest.mark.parametrize("phase", UNDER_WAY)
+def test_a_stream_manager_whose_executor_has_seen_it_end_need_not_come_back_first(
+    state: StateManager, config: Config, phase: Phase
+) -> None:
+    conductor = stopped_in(state, config, phase)
+    killed = ChildView(pid=0, state="waiting", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
+    conductor.scene.roll.executors = conductor.executors("stream-manager-1", killed)
+    check_rolled_back(conductor, "the stream manager of container 1 ended: signal 9 (killed)")
 
 
 @pytest.mark.parametrize("phase", UNDER_WAY)
@@ -193,7 +211,7 @@ def test_whose_executor_has_seen_it_end_need_not_come_back_first(
 ) -> None:
     conductor = stopped_in(state, config, phase)
     killed = ChildView(pid=0, state="waiting", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
-    conductor.scene.roll.children = {"count[2]": killed}
+    conductor.scene.roll.executors = conductor.executors("count[2]", killed)
     check_rolled_back(conductor, "count[2] (ended: signal 9 (killed))")
 
 
@@ -281,13 +299,13 @@ def test_a_packing_that_cannot_be_is_refused(state: StateManager, config: Config
 def test_it_begins_when_everybody_is_at_work_or_not_at_all(state: StateManager, config: Config) -> None:
     conductor = running(state, config)
     waiting = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=0.0, gone=1)
-    conductor.scene.roll.children = {"count[0]": waiting}
+    conductor.scene.roll.executors = conductor.executors("count[0]", waiting)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.turn()
     assert current(conductor).phase == "proposed"
     conductor.turn(6.0)
     check_rolled_back(conductor, "not everybody is at work: count[0] (ended: exit 1)")
-    conductor.scene.roll.children = {}
+    conductor.scene.roll.executors = {}
     state.set(TREE.update, proposal(2, 3, 4, epoch=3).to_json())
     conductor.until(lambda: current(conductor).phase == "done")
 
