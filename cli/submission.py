@@ -43,7 +43,7 @@ ANSWER_TIMEOUT = 1.0
 
 
 #: seconds that a failed instance's own explanation may take to arrive
-LAST_WORDS = 0.3
+LAST_WORDS = 2.0
 #: restarts of one process after which a start is given up
 HOPELESS = 3
 
@@ -129,9 +129,7 @@ def wait_until_running(
             if status.state in (RUNNING, PAUSED):
                 return status
             if _failed(status):
-                # That a process has ended may be known a moment before what it had to say about it.
-                time.sleep(LAST_WORDS)
-                _refuse_failures(master.status(ANSWER_TIMEOUT))
+                _refuse_failures(_with_last_words(master))
             _refuse_broken_engine(state, name, last_words)
             _refuse_given_up(state, name)
             if _was_killed(state, name):
@@ -146,6 +144,16 @@ def wait_until_running(
                 )
                 raise TimedOut(msg, hint=f"heronpy logs {name}, heronpy status {name} or heronpy kill {name}")
             time.sleep(ASK_EVERY)
+
+
+def _with_last_words(master: MasterClient) -> TopologyStatus:
+    """That a process has ended may be known before what it had to say about it."""
+    deadline = time.monotonic() + LAST_WORDS
+    while True:
+        status = master.status(ANSWER_TIMEOUT)
+        if any(instance.traceback for instance in _failed(status)) or time.monotonic() >= deadline:
+            return status
+        time.sleep(ASK_EVERY)
 
 
 def _without_room(state: StateManager, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The scheduler's process of a topology, seen from another process of the same machine."""
+"""The scheduler's process of a topology, and its keeper, seen from another process of the same machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ END_SECONDS = 5.0
 
 
 class HostNode(msgspec.Struct, frozen=True):
-    """Value of the ephemeral node /NAME/scheduler."""
+    """Value of the ephemeral nodes /NAME/scheduler and /NAME/keeper."""
 
     pid: int
     host: str
@@ -54,14 +54,14 @@ def links(state: StateManager, topology: str) -> dict[str, str]:
 class HostProcess:
     """Held by a pidfd, so that its pid cannot change hands meanwhile."""
 
-    def __init__(self, state: StateManager, topology: str) -> None:
-        #: whether some process, here or elsewhere, has the topology's scheduler node
+    def __init__(self, state: StateManager, path: str) -> None:
+        #: whether some process, here or elsewhere, has this node
         self.present = False
         self._gone = False
         self._pid = 0
         self._pidfd: int | None = None
         with contextlib.suppress(NodeMissing):
-            node = msgspec.json.decode(state.get(Tree(topology).scheduler).value, type=HostNode)
+            node = msgspec.json.decode(state.get(path).value, type=HostNode)
             self.present = True
             if node.boot == boot_id():
                 self._open(node)

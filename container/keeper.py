@@ -6,16 +6,18 @@ Where containers end with the scheduler's process, or run on other machines, con
 from __future__ import annotations
 
 import logging
-import os
 import select
 import signal
 import sys
 import time
 from collections.abc import Sequence
 
+import msgspec
+
 from heronpy.container.child import configure_logging
 from heronpy.container.detached import start_detached
 from heronpy.container.execution import is_current
+from heronpy.container.host_process import HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduler_keeper import SchedulerKeeper
 from heronpy.kernel.config import Config
@@ -70,7 +72,8 @@ class Keeper:
     def _claim(self) -> int:
         session = self._state.session
         try:
-            self._state.create(self._tree.keeper, str(os.getpid()).encode(), ephemeral=True)
+            value = msgspec.json.encode(HostNode.of_this_process({}))
+            self._state.create(self._tree.keeper, value, ephemeral=True)
         except NodeExists:
             self._stopping = True
         return session

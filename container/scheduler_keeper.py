@@ -83,7 +83,7 @@ class SchedulerKeeper:
             return
         silence = f"has been silent for {vigil.quiet(self._pulse):.0f} s"
         self._pulses.give_up(self._pulse)
-        with HostProcess(self._state, self._launch.topology) as host:
+        with HostProcess(self._state, Tree(self._launch.topology).scheduler) as host:
             if host.here:
                 # its node goes with it, and the watch on that tells us to start another
                 host.kill(silence)
@@ -98,7 +98,7 @@ class SchedulerKeeper:
     def _look_again(self) -> None:
         if self._host is not None:
             self._host.close()
-        self._host = HostProcess(self._state, self._launch.topology)
+        self._host = HostProcess(self._state, Tree(self._launch.topology).scheduler)
 
     def _next_start(self, now: float) -> float:
         if not self._started:

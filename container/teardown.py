@@ -55,7 +55,7 @@ def kill_topology(
     chosen = Config.from_plain(launch.config) if launch is not None else config
     if launch is not None and launch.keeper != "master" and state.exists(tree.root):
         state.set(tree.leaving, b"")
-    with HostProcess(state, name) as host:
+    with HostProcess(state, tree.scheduler) as host, HostProcess(state, tree.keeper) as keeper:
         if host.present:
             request = Request(
                 kind="kill",
@@ -67,21 +67,23 @@ def kill_topology(
             done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
             if done and vanished(state, tree.root):
                 host.wait()
+                keeper.wait()
                 clear_uploads(chosen, uploads)
                 return True
             host.kill("does not answer" if asked else "is stopped")
             vanished(state, tree.scheduler)
-    if launch is not None:
-        _kill_containers(config, state, launch, str(file))
-    clear_topology(
-        state,
-        name,
-        work_folder(config, name),
-        launch,
-        keep_logs=keep_logs,
-        keep_checkpoints=keep_checkpoints,
-        keep_objects=keep_objects,
-    )
+        if launch is not None:
+            _kill_containers(config, state, launch, str(file))
+        clear_topology(
+            state,
+            name,
+            work_folder(config, name),
+            launch,
+            keep_logs=keep_logs,
+            keep_checkpoints=keep_checkpoints,
+            keep_objects=keep_objects,
+        )
+        keeper.wait()  # it ends by itself, when it sees that the topology is gone
     clear_uploads(chosen, uploads)
     return True
 

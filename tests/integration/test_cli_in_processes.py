@@ -85,7 +85,9 @@ def test_the_demo_counts_words_and_leaves_nothing(engine: Engine) -> None:
     done = engine.run("demo", "--for", "6s")
     assert done.returncode == 0, done.stderr
     assert "demo  RUNNING" in done.stdout
-    assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["words", "count"]
+    lines = done.stdout.splitlines()
+    table = next(number for number, line in enumerate(lines) if line.startswith("component"))
+    assert [line.split()[0] for line in lines[table + 1 : table + 3]] == ["words", "count"]
     assert engine.leftovers() == []
 
 
@@ -118,10 +120,10 @@ def test_a_start_that_takes_too_long_names_who_is_late(
     engine: Engine, beginning_with: Callable[[str], str]
 ) -> None:
     said = engine.fails(
-        "submit", beginning_with("time.sleep(600)"), "--timeout", "4s", "--set", "kill.timeout=1s", code=3
+        "submit", beginning_with("time.sleep(600)"), "--timeout", "15s", "--set", "kill.timeout=1s", code=3
     )
     assert said.splitlines()[-1].startswith(
-        "error: topology 'Slow' did not run within 4s: waiting for words[0] in container 1"
+        "error: topology 'Slow' did not run within 15s: waiting for words[0] in container 1"
     )
     assert "heronpy kill Slow" in said
     engine.ok("kill", "Slow")

@@ -210,7 +210,7 @@ def test_a_container_that_is_cut_off_is_replaced_and_fenced(
 ) -> None:
     """A deaf one does not even learn from the state tree that it was replaced, until after the healing."""
     print(f"seed {seed}")
-    tuples, dice = 60_000, random.Random(f"{deaf} {seed}")
+    tuples, dice = 100_000, random.Random(f"{deaf} {seed}")
     running = Running(engine, network, "Replaying", {"container.lost": "5s"}, tuples, RATE)
     first = executors(engine)[2]
     zombie = [first, *first.children(recursive=True)]

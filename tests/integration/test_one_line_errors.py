@@ -83,10 +83,13 @@ def test_names_that_exist_and_names_that_do_not(engine: Engine) -> None:
 
 @pytest.mark.cluster
 def test_a_port_in_use_is_named(engine: Engine) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    # not where every client on this machine has its end, or the port before it may be in use as well
+    host = "127.0.0.2"
+    with socket.create_server((host, 0)) as taken:
         port = taken.getsockname()[1]
-        told = engine.fails("submit", str(TRICKLE), "ports", "--set", f"transport.port={port - 1}")
-    assert f"cannot listen on tcp://127.0.0.1:{port}: Address already in use" in last_line(told)
+        settings = ("--set", f"transport.host={host}", "--set", f"transport.port={port - 1}")
+        told = engine.fails("submit", str(TRICKLE), "ports", *settings)
+    assert f"cannot listen on tcp://{host}:{port}: Address already in use" in last_line(told)
     assert "another transport.host or transport.port" in last_line(told)
     assert [process.pid for process in engine.processes()] == []
 

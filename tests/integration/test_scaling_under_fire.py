@@ -116,11 +116,17 @@ class Gunner:
     def _kill(self, role: str) -> str:
         """Any one of them; the phase of the update in which it was."""
         watching = self._watching
-        wait_until(lambda: watching.processes(role) != [], 30, f"there is a {role}")
-        victim = self._dice.choice(sorted(watching.processes(role), key=lambda process: process.pid))
+        candidates: list[int] = []
+
+        def there() -> bool:
+            candidates[:] = sorted(process.pid for process in watching.processes(role))
+            return candidates != []
+
+        wait_until(there, 30, f"there is a {role}")
+        victim = self._dice.choice(candidates)
         update = watching.update()
         with contextlib.suppress(ProcessLookupError):
-            os.kill(victim.pid, signal.SIGKILL)
+            os.kill(victim, signal.SIGKILL)
         return update.phase if update is not None and update.phase not in FINISHED else ""
 
 

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from support import deaf_scheduler
 from support.engine import TOPOLOGIES, Engine, wait_until
+from support.fire import PATIENT
 from support.fleet import (
     alive,
     executors,
@@ -89,7 +90,8 @@ def replacement(engine: Engine, role: str, old: psutil.Process, container: int) 
 def test_who_stands_still_for_too_long_is_replaced_and_nothing_is_lost(
     engine: Engine, tmp_path: Path, role: str
 ) -> None:
-    submit(engine, tmp_path, TUPLES, f"container.silence={SILENCE:g}s")
+    unhurt = [] if role in NEEDED else [PATIENT]
+    submit(engine, tmp_path, TUPLES, f"container.silence={SILENCE:g}s", *unhurt)
     old = victim(engine, role)
     home = next((each for each, p in executors(engine).items() if p.pid == os.getsid(old.pid)), -1)
     acked = progress(tmp_path)[0]
@@ -117,7 +119,7 @@ def test_who_stands_still_for_too_long_is_replaced_and_nothing_is_lost(
 def test_who_stands_still_for_a_moment_goes_on_as_if_nothing_had_been(
     engine: Engine, tmp_path: Path, role: str
 ) -> None:
-    submit(engine, tmp_path, TUPLES // 2, f"container.silence={PATIENCE:g}s")
+    submit(engine, tmp_path, TUPLES // 2, f"container.silence={PATIENCE:g}s", PATIENT)
     before = {p.pid for p in engine.processes()}
     old = victim(engine, role)
     stop([old])
@@ -152,7 +154,9 @@ def test_a_zombie_of_a_replaced_container_is_fenced_and_leaves(
     deaf_scheduler.install(plugin)
     paths = [str(plugin), *filter(None, [os.environ.get("PYTHONPATH")])]
     engine.environment["PYTHONPATH"] = os.pathsep.join(paths)
-    submit(engine, tmp_path, TUPLES, f"container.silence={SILENCE:g}s", options=("--scheduler", "deaf"))
+    unhurt = [PATIENT] if which == "master" else []
+    silence = f"container.silence={SILENCE:g}s"
+    submit(engine, tmp_path, TUPLES, silence, *unhurt, options=("--scheduler", "deaf"))
     home = 0 if which == "master" else 3 - home_of(engine, "numbers")
     first = executors(engine)[home]
     command, zombies = words(first), members(first)
@@ -190,7 +194,7 @@ def test_a_container_that_the_master_does_not_hear_of_is_replaced_though_its_exe
 
 
 def test_a_master_that_is_away_does_no_harm(engine: Engine, tmp_path: Path) -> None:
-    submit(engine, tmp_path, 100_000_000, "container.silence=10m", "container.lost=3s")
+    submit(engine, tmp_path, 100_000_000, "container.silence=10m", "container.lost=3s", PATIENT)
     keeper = executors(engine)[0]
     (master,) = named(engine, "topology-master")
     before = {p.pid for p in engine.processes()} - {master.pid}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -72,8 +73,12 @@ class Engine:
         return done.stderr
 
     def status(self, name: str) -> dict[str, Any]:
-        status: dict[str, Any] = json.loads(self.ok("status", name, "-o", "json"))
-        return status
+        """The master's own answer, however busy the machine is, and though it may be a new one by then."""
+        deadline = time.monotonic() + 30
+        while True:
+            status: dict[str, Any] = json.loads(self.ok("status", name, "-o", "json"))
+            if status["state"] != "UNREACHABLE" or time.monotonic() > deadline:
+                return status
 
     def processes(self) -> list[psutil.Process]:
         """Every process that was started for this home, wherever it went."""
@@ -90,7 +95,7 @@ class Engine:
 
     def leftovers(self) -> list[str]:
         """What a home full of killed topologies still holds: nothing, or names of it."""
-        left = [f"process {p.pid}: {' '.join(p.cmdline())}" for p in self.processes()]
+        left = [f"process {process}" for process in self.processes()]
         left += [str(path) for path in self.home.glob("topologies/*")]
         left += [str(path) for path in self.home.glob("state/*") if not path.name.startswith("@")]
         left += [str(path) for path in self.home.glob("state/@sessions/*")]
@@ -104,7 +109,8 @@ class Engine:
         """Kill whatever a failed test left, so that the next one starts clean."""
         self.run("kill", "--all", timeout=60)
         for process in self.processes():
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def tails(logs: Iterable[Path]) -> str:

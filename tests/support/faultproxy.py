@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import selectors
 import socket
 import struct
+import sys
+import termios
 import threading
 import time
 from types import TracebackType
@@ -37,6 +40,12 @@ class FaultProxy:
 
     def release(self) -> None:
         self._held = False
+
+    def waiting(self) -> int:
+        """Bytes that have come and do not pass."""
+        with self._lock:
+            counts = [fcntl.ioctl(side, termios.FIONREAD, bytes(4)) for side in self._pairs]
+        return sum(int.from_bytes(count, sys.byteorder) for count in counts)
 
     def reset(self) -> None:
         """Every connection ends with a reset; what was on it is gone."""

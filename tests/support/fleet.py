@@ -30,12 +30,12 @@ def scheduler(engine: Engine) -> psutil.Process | None:
 
 def named(engine: Engine, role: str) -> list[psutil.Process]:
     """Those whose name begins so: relay, relay[0], stream-manager, …"""
-    return [p for p in engine.processes() if _name(p).startswith(role)]
+    return [p for p in engine.processes() if name_of(p).startswith(role)]
 
 
 def members(process: psutil.Process) -> list[psutil.Process]:
     """All of the container whose executor this is."""
-    return [psutil.Process(pid) for pid in psutil.pids() if _session(pid) == process.pid]
+    return [found for found in psutil.process_iter() if _session(found.pid) == process.pid]
 
 
 def home_of(engine: Engine, role: str) -> int:
@@ -101,7 +101,7 @@ def no_twins(engine: Engine) -> Iterator[None]:
 
     def look() -> None:
         while not over.wait(0.05):
-            running = Counter(_name(p) for p in engine.processes() if "[" in _name(p))
+            running = Counter(name_of(p) for p in engine.processes() if "[" in name_of(p))
             twins.update(name for name, count in running.items() if count > 1)
 
     thread = threading.Thread(target=look)
@@ -122,7 +122,7 @@ def words(process: psutil.Process) -> list[str]:
         return []
 
 
-def _name(process: psutil.Process) -> str:
+def name_of(process: psutil.Process) -> str:
     try:
         return process.name()
     except psutil.Error:

@@ -11,6 +11,7 @@ from typing import Self
 import psutil
 from support.engine import Engine, wait_until
 from support.fire import plays
+from support.fleet import name_of
 
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import load_config
@@ -122,7 +123,8 @@ class Watching:
 
     def _running(self) -> list[str]:
         components = {component.name for component in self.plan().logical.components}
-        return [process.name() for component in components for process in self.processes(f"{component}[")]
+        running = [process for component in components for process in self.processes(f"{component}[")]
+        return [name for process in running if (name := name_of(process))]
 
     def detail(self) -> str:
         """For a failure that must be understood from CI's output alone."""

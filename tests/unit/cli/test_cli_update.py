@@ -281,13 +281,16 @@ def test_ctrl_c_leaves_the_update_alone_and_says_so(heronpy: Heronpy, state: Sta
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
-    # Hypothesis calls Python code in every collection, and an interrupt that is raised in there gets lost.
+    # a job in the background has been told to ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Hypothesis calls Python code in every collection, and an interrupt that is raised in there gets lost
     gc.disable()
     try:
         thread.start()
         shown = heronpy("update", "Shop", "spent=3")
     finally:
         gc.enable()
+        signal.signal(signal.SIGINT, before)
     thread.join()
     assert shown.exit_code == 130
     assert shown.stderr.count("the update goes on; `heronpy update Shop spent=3` follows it again") == 1
