@@ -14,7 +14,7 @@ from heronpy.kernel.tree import ExecutorNode, Registration, Tree
 from heronpy.kernel.visitor import Visitor
 
 #: seconds that an answer may take; a machine that is gone is given up by the transport after two
-PATIENCE = 3.0
+PATIENCE = 5.0
 #: seconds after which a question is asked again
 AGAIN = 0.5
 #: seconds after which we look again who is there

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fleet import alive, executors, resume, stop
+from support.fleet import alive, executors, resume, stop_without_the_lock
 from support.machines import install
 from support.namespaces import Network
 from support.replaying import progress
@@ -216,7 +216,7 @@ def test_a_container_that_is_cut_off_is_replaced_and_fenced(
     zombie = [first, *first.children(recursive=True)]
     wait_until(lambda: running.written() > tuples * dice.uniform(0.05, 0.3), 60, "some progress")
     if deaf:
-        stop([first])
+        stop_without_the_lock(engine, [first])
     network.isolate(network.machines[1])
     begun = time.monotonic()
     wait_until(running.is_still, 10, "an end of the flow")

@@ -136,7 +136,11 @@ def test_nodes_die_and_nothing_is_lost(yarn: OnYarn, tmp_path: Path) -> None:
         siege.begin()
         yarn.cluster.kill_node(machine)
         siege.recover(f"{what} killed, with {sorted(victims)}", *victims)
-        wait_until(lambda: not dead & set(yarn.pids().values()), 30, "those who were lost are fenced")
+        wait_until(
+            lambda: dead.isdisjoint(each.pid for each in yarn.containers_processes()),
+            30,
+            "those who were lost are fenced",
+        )
         yarn.cluster.start()
 
     (other,) = set(yarn.cluster.machines) - {yarn.machine_of("host")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,8 +27,8 @@ class OnCluster(Engine, ABC):
     """What a user sets once, here in the environment; every verb then works on the cluster."""
 
     patience = 200.0
-    #: pattern, below the folder of a machine
-    folders_of_containers = "heronpy-*"
+    #: whether the folders of containers lie anywhere below the folder of a machine
+    deep = False
 
     def __init__(self, home: Path, cluster: Cluster, servers: ZooKeeper, settings: Mapping[str, str]) -> None:
         super().__init__(home)
@@ -50,19 +51,25 @@ class OnCluster(Engine, ABC):
     @override
     def leftovers(self) -> list[str]:
         """Also what is on those machines, and in ZooKeeper."""
-        there = [str(path) for folder in self._folders() for path in folder.glob(self.folders_of_containers)]
+        there = map(str, self.folders_of_containers())
         return [*super().leftovers(), *there, *self.servers.nodes(self._root)]
 
     @override
     def log_tails(self) -> str:
         """Also of those on other machines."""
-        there = [
-            log
-            for folder in self._folders()
-            for pattern in (f"{self.folders_of_containers}/**/*.log", "logs/**/stderr", "logs/**/stdout")
-            for log in folder.glob(pattern)
-        ]
+        there = [log for folder in self.folders_of_containers() for log in folder.glob("**/*.log")]
+        there += [log for folder in self._folders() for log in folder.glob("logs/**/std*")]
         return f"{super().log_tails()}\n{tails(there)}"
+
+    def folders_of_containers(self) -> list[Path]:
+        found = []
+        for folder in self._folders():
+            # unlike a glob, it takes no offence at what vanishes meanwhile
+            for place, folders, _ in os.walk(folder):
+                found += [Path(place, each) for each in folders if each.startswith("heronpy-")]
+                if not self.deep:
+                    break
+        return found
 
     def uploads(self) -> list[Path]:
         return list((self.home / "uploads").glob("[!.]*"))

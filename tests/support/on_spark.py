@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import psutil
@@ -17,7 +18,7 @@ SPREAD = ("spark.executor.cores=2", "spark.cores.max=4")
 
 class OnSpark(OnCluster):
     # Spark gives an application a folder of its own
-    folders_of_containers = "**/heronpy-*"
+    deep = True
 
     def __init__(self, home: Path, cluster: SparkCluster, servers: ZooKeeper) -> None:
         settings = {
@@ -53,5 +54,9 @@ class OnSpark(OnCluster):
 
     def pids_on(self, machine: str) -> set[int]:
         """Processes of all containers there."""
-        disk = str(self.cluster.folder(machine))
-        return {each.pid for each in self.containers_processes() if each.environ()["TMPDIR"] == disk}
+        disk, found = str(self.cluster.folder(machine)), set()
+        for each in self.containers_processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if each.environ()["TMPDIR"] == disk:
+                    found.add(each.pid)
+        return found

@@ -66,9 +66,8 @@ class OnYarn(OnCluster):
 
     def sweep(self) -> None:
         """Remove what the next topology would remove a day later: folders of those who were killed."""
-        for machine in self.cluster.machines:
-            for path in self.cluster.folder(machine).glob("heronpy-*"):
-                shutil.rmtree(path, ignore_errors=True)
+        for folder in self.folders_of_containers():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def in_containers(self) -> set[int]:
         """Pids of all but the ApplicationMaster and its JVM."""

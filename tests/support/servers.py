@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
+import itertools
 import os
 import signal
 import socket
@@ -13,6 +13,10 @@ from pathlib import Path
 
 #: process ids of those that run
 running: set[str] = set()
+
+#: below those that the kernel gives away; each process of a test run has a thousand of its own
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS = iter(range(21_000 + 1000 * (_WORKER % 10), 22_000 + 1000 * (_WORKER % 10)))
 
 
 class ServerProcess:
@@ -43,12 +47,17 @@ class ServerProcess:
 
 
 def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
-    """As many ports as nobody has at the moment."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((address, 0))
-        return [each.getsockname()[1] for each in sockets]
+    """As many ports as nobody has, and nobody gets who asks for any: a server may begin to listen late."""
+    return list(itertools.islice((port for port in _PORTS if _is_free(address, port)), count))
+
+
+def _is_free(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+    return True
 
 
 def pyspark_folder() -> Path:

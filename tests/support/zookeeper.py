@@ -103,7 +103,15 @@ class ZooKeeper:
         wait_until(lambda: all(server.mode() for server in self.servers), 60, "ZooKeeper serves")
 
     def leader(self) -> Server:
-        return next(server for server in self.servers if server.mode() in ("leader", "standalone"))
+        """It may take a moment to say so."""
+        found: list[Server] = []
+
+        def known() -> bool:
+            found[:] = [server for server in self.servers if server.mode() in ("leader", "standalone")]
+            return found != []
+
+        wait_until(known, 30, "there is a leader")
+        return found[0]
 
     def lose_majority(self) -> None:
         """Kill all but one, and wait until that one has noticed."""
