@@ -183,7 +183,8 @@ def _failed(status: TopologyStatus) -> list[InstanceStatus]:
 
 
 def _refuse_failures(status: TopologyStatus) -> None:
-    for instance in _failed(status):
+    # the one that says why, if any does
+    for instance in sorted(_failed(status), key=lambda failed: not failed.traceback):
         raise StartFailed(status.name, instance.label, instance.error or f"it is {instance.state}")
 
 

@@ -88,6 +88,8 @@ class Executor:
         #: exits of children whose start is not confirmed yet
         self._early: dict[int, int] = {}
         self._publish_at = 0.0
+        #: how many ends of children have been told, or tried to
+        self._ends = 0
         self._stopping = False
         #: when to read the plan; None while it has not changed
         self._read_plan_at: float | None = 0.0
@@ -99,8 +101,6 @@ class Executor:
         self._startup()
         while not self._stopping:
             self._turn()
-        if self._exit_code == FENCED:
-            self._supervisor.kill_all()
         self._supervisor.want((), _clock(), self._patience)
         while not self._supervisor.idle():
             if self._exit_code == FENCED:
@@ -133,8 +133,7 @@ class Executor:
         self._supervisor.hear(beaten, clock)
         # Before a successor starts: what it causes elsewhere is never known before the end it follows from.
         self._publish(clock)
-        if self._exit_code != FENCED:
-            self._supervisor.tick(clock)
+        self._supervisor.tick(clock)
         silent_after = self._nursery.silent_after()
         if silent_after is not None and silent_after <= clock.now:
             self._nursery.kill()
@@ -211,7 +210,7 @@ class Executor:
                 continue
             self._supervisor.on_started(reply.incarnation, reply.pid, clock)
             if reply.pid in self._early:
-                self._bury(reply.pid, self._early.pop(reply.pid), clock)
+                self._supervisor.on_exit(reply.pid, self._early.pop(reply.pid), clock)
 
     def _on_zygote_lost(self, reason: str, clock: Clock) -> None:
         """Children that run do not notice. One it forked without telling us must not run beside the next."""
@@ -224,17 +223,10 @@ class Executor:
     def _reap(self) -> None:
         clock = _clock()
         for pid, status in reap():
-            if not self._bury(pid, status, clock):
+            if not self._supervisor.on_exit(pid, status, clock):
                 self._early[pid] = status
         if not self._nursery.waiting():
             self._early.clear()
-
-    def _bury(self, pid: int, status: int, clock: Clock) -> bool:
-        """Told without delay; False when it is none of ours."""
-        ours = self._supervisor.on_exit(pid, status, clock)
-        if ours:
-            self._publish_at = 0.0
-        return ours
 
     def _beat(self, clock: Clock) -> None:
         """Show the scheduler's process that this one runs."""
@@ -247,7 +239,10 @@ class Executor:
             log.warning("could not give a sign of life: %s", error)
 
     def _publish(self, clock: Clock) -> None:
-        if clock.now < self._publish_at:
+        if self._ends != self._supervisor.ends:
+            # an end is told without delay
+            self._ends, self._publish_at = self._supervisor.ends, 0.0
+        if clock.now < self._publish_at or self._exit_code == FENCED:
             return
         self._publish_at = 0.0
         try:
@@ -267,6 +262,9 @@ class Executor:
         if self._exit_code != FENCED:
             log.error("another executor has this container, or the topology is gone: ending")
         self._stopping, self._exit_code = True, FENCED
+        # at once, and nobody else is started
+        self._supervisor.kill_all()
+        self._supervisor.want((), _clock(), self._patience)
 
     def _shutdown(self) -> None:
         self._nursery.close()

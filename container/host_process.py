@@ -60,7 +60,7 @@ class HostProcess:
         self._gone = False
         self._pid = 0
         self._pidfd: int | None = None
-        with contextlib.suppress(NodeMissing):
+        with contextlib.suppress(NodeMissing, msgspec.DecodeError):
             node = msgspec.json.decode(state.get(path).value, type=HostNode)
             self.present = True
             if node.boot == boot_id():

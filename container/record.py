@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 
 import msgspec
 
@@ -20,6 +21,7 @@ class ExecutorRecord:
     def __init__(self, state: StateManager, topology: str, container: int) -> None:
         self._state = state
         self.path = Tree(topology).executor(container)
+        self._token = secrets.token_hex(8)
         self.incarnation, self._version = self._take_over()
         self._written: dict[str, ChildView] | None = None
 
@@ -27,7 +29,8 @@ class ExecutorRecord:
         """Write if there is news; says whether there was."""
         if children == self._written:
             return False
-        self._write(ExecutorNode(self.incarnation, os.getpid(), children))
+        self._written = None  # if it fails, nobody knows what is there
+        self._write(self._node(self.incarnation, os.getpid(), children))
         self._written = children
         return True
 
@@ -41,7 +44,7 @@ class ExecutorRecord:
 
     def retire(self) -> None:
         """Say that we ended. The node stays because the next executor needs the incarnation."""
-        self._write(ExecutorNode(self.incarnation, 0))
+        self._write(self._node(self.incarnation, 0, {}))
 
     def _write(self, node: ExecutorNode) -> None:
         value = msgspec.json.encode(node)
@@ -54,21 +57,25 @@ class ExecutorRecord:
 
     def _reread(self) -> None:
         node = self._state.get(self.path)
-        if msgspec.json.decode(node.value, type=ExecutorNode).incarnation != self.incarnation:
+        if msgspec.json.decode(node.value, type=ExecutorNode).token != self._token:
             msg = f"{self.path} is another executor's"
             raise VersionConflict(msg)
         self._version = node.version
+
+    def _node(self, incarnation: int, pid: int, children: dict[str, ChildView]) -> ExecutorNode:
+        return ExecutorNode(incarnation, pid, children, self._token)
 
     def _take_over(self) -> tuple[int, int]:
         while True:
             try:
                 node = self._state.get(self.path)
                 past = msgspec.json.decode(node.value, type=ExecutorNode).incarnation
-                ours = msgspec.json.encode(ExecutorNode(past + 1, os.getpid()))
+                ours = msgspec.json.encode(self._node(past + 1, os.getpid(), {}))
                 return past + 1, self._state.set(self.path, ours, version=node.version)
             except NodeMissing:
+                ours = msgspec.json.encode(self._node(1, os.getpid(), {}))
                 try:
-                    return 1, self._state.create(self.path, msgspec.json.encode(ExecutorNode(1, os.getpid())))
+                    return 1, self._state.create(self.path, ours)
                 except NodeExists:
                     continue
             except VersionConflict:

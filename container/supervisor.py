@@ -124,6 +124,8 @@ class Supervisor:
         self._start = start
         self._log_path = log_path
         self._starts = 0
+        #: how many children have ended, or could not be started
+        self.ends = 0
         self._wards: dict[str, Ward] = {}
         #: by incarnation
         self._vigil: Vigil[int] = Vigil(silence)
@@ -243,6 +245,7 @@ class Supervisor:
             self._leaving.append(ward)
 
     def _ended(self, ward: Ward, how: str, clock: Clock) -> None:
+        self.ends += 1
         ward.let_go()
         self._vigil.forget(ward.incarnation)
         ward.gone, ward.pid, ward.incarnation = ward.incarnation, 0, 0

@@ -67,11 +67,12 @@ class Pulse:
 
     def _begin_anew(self) -> None:
         """The state tree took us for dead, which we are not; unless somebody has our place by now."""
-        self._session = self._state.session
+        session = self._state.session
         try:
             self._version = self._state.create(self._path, self._token, ephemeral=True)
         except NodeExists as error:
             raise VersionConflict(str(error)) from error
+        self._session = session
 
     def _take_over(self) -> int:
         while True:

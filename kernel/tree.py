@@ -123,6 +123,8 @@ class ExecutorNode(msgspec.Struct, frozen=True):
     #: 0 when it ended in an orderly way
     pid: int
     children: dict[str, ChildView] = {}
+    #: tells it from one of the same incarnation in a topology of the same name, before or after this one
+    token: str = ""
 
     @property
     def gone(self) -> int:

@@ -35,7 +35,7 @@ class Acts:
         self._complaints = Sparing(log)
         errands.guard = self._guarded
         self._restore = RestoreAct(scene, errands, hear_executors)
-        self._update = UpdateAct(scene, on_plan, now)
+        self._update = UpdateAct(scene, on_plan, hear_executors, now)
         self._checkpoint = CheckpointAct(scene, errands, now)
 
     def refresh(self) -> None:

@@ -95,9 +95,12 @@ class Roll:
     def doing(self, task: Task) -> str:
         """A task and what it is busy with: count[1] (process() for 12 s)."""
         beat = self.beat(task)
-        if self._has_ended(task.container, task.label, beat.incarnation):
-            how = self._last_exit(task.container, task.label)
-            return f"{task.label} (ended: {how})" if how else f"{task.label} (ended with its container)"
+        how = self._last_exit(task.container, task.label)
+        ended = self._has_ended(task.container, task.label, beat.incarnation)
+        if how and (ended or not beat.incarnation):
+            return f"{task.label} (ended: {how})"
+        if ended:
+            return f"{task.label} (ended with its container)"
         return f"{task.label} ({beat.busy or beat.error or beat.state})"
 
     def is_of_before(self, task: Task) -> bool:

@@ -12,6 +12,7 @@ from heronpy.kernel.master.owned import Changed
 from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.master.updating import (
     Commit,
+    Move,
     Prepare,
     Repack,
     Restart,
@@ -45,9 +46,12 @@ class UpdateAct:
     the packing, then done: nothing is left to do but to say so.
     """
 
-    def __init__(self, scene: Scene, on_plan: Callable[[], None], now: float) -> None:
+    def __init__(
+        self, scene: Scene, on_plan: Callable[[], None], hear_executors: Callable[[], None], now: float
+    ) -> None:
         self._scene = scene
         self._on_plan = on_plan
+        self._hear_executors = hear_executors
         self._now = now
         self._deciding = Updating(scene.incarnation, scene.config["update.timeout"])
         #: requests to start a container again, by name
@@ -65,14 +69,21 @@ class UpdateAct:
             if update is None:
                 self.waits_for = []
                 return True
-            here = self._situation()._replace(owed=owed)
-            move = self._deciding.decide(here, self._scene.lost(), now)
+            here, move = self._decide(now, owed=owed)
+            if isinstance(move, Commit):
+                # whose end has been written must not be put in force as if it were there
+                self._hear_executors()
+                here, move = self._decide(now, owed=owed)
             if isinstance(move, Wait | Restart):
                 self._wait(move)
                 self.trouble = self._deciding.overdue(here, self.waits_for, now)
                 return False
             self._do(move)
         return False
+
+    def _decide(self, now: float, *, owed: bool) -> tuple[Situation, Move]:
+        here = self._situation()._replace(owed=owed)
+        return here, self._deciding.decide(here, self._scene.lost(), now)
 
     def _wait(self, move: Wait | Restart) -> None:
         if isinstance(move, Wait):

@@ -194,7 +194,9 @@ def test_a_container_that_the_master_does_not_hear_of_is_replaced_though_its_exe
 
 
 def test_a_master_that_is_away_does_no_harm(engine: Engine, tmp_path: Path) -> None:
-    submit(engine, tmp_path, 100_000_000, "container.silence=10m", "container.lost=3s", PATIENT)
+    # what were lost would be replayed before this is over
+    settings = ("container.silence=10m", "container.lost=3s", "topology.message.timeout.secs=10")
+    submit(engine, tmp_path, 100_000_000, *settings)
     keeper = executors(engine)[0]
     (master,) = named(engine, "topology-master")
     before = {p.pid for p in engine.processes()} - {master.pid}

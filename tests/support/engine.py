@@ -74,7 +74,7 @@ class Engine:
 
     def status(self, name: str) -> dict[str, Any]:
         """The master's own answer, however busy the machine is, and though it may be a new one by then."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 10
         while True:
             status: dict[str, Any] = json.loads(self.ok("status", name, "-o", "json"))
             if status["state"] != "UNREACHABLE" or time.monotonic() > deadline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -16,7 +17,8 @@ running: set[str] = set()
 
 #: below those that the kernel gives away; each process of a test run has a thousand of its own
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_PORTS = iter(range(21_000 + 1000 * (_WORKER % 10), 22_000 + 1000 * (_WORKER % 10)))
+_FIRST = 21_000 + 1000 * (_WORKER % 10)
+_PORTS = iter(random.sample(range(_FIRST, _FIRST + 1000), 1000))
 
 
 class ServerProcess:
@@ -48,7 +50,9 @@ class ServerProcess:
 
 def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
     """As many ports as nobody has, and nobody gets who asks for any: a server may begin to listen late."""
-    return list(itertools.islice((port for port in _PORTS if _is_free(address, port)), count))
+    found = list(itertools.islice((port for port in _PORTS if _is_free(address, port)), count))
+    assert len(found) == count, "all have been given away"
+    return found
 
 
 def _is_free(address: str, port: int) -> bool:

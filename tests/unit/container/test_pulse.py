@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
@@ -28,6 +28,18 @@ def other(config: Config) -> Iterator[StateManager]:
     manager.initialize(config)
     yield manager
     manager.close()
+
+
+def unheard(state: StateManager) -> Callable[..., int]:
+    """A set() that is carried out and never answered."""
+    answered = state.set
+
+    def set_(path: str, value: bytes, *, version: int | None = None) -> int:
+        answered(path, value, version=version)
+        msg = "no answer"
+        raise StateError(msg)
+
+    return set_
 
 
 def silent_after(reader: PulseReader, pulse: Pulse, looks: int, *, beating: bool) -> list[str]:
@@ -63,15 +75,8 @@ def test_a_write_that_was_carried_out_unheard_fences_nobody(
     """As when ZooKeeper loses its majority between the write and the answer."""
     pulse, record = Pulse(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
     child = ChildView(pid=1, state="running", restarts=0, last_exit="", since=0.0)
-    answered = state.set
-
-    def unheard(path: str, value: bytes, *, version: int | None = None) -> int:
-        answered(path, value, version=version)
-        msg = "no answer"
-        raise StateError(msg)
-
     with monkeypatch.context() as patch:
-        patch.setattr(state, "set", unheard)
+        patch.setattr(state, "set", unheard(state))
         with pytest.raises(StateError, match="no answer"):
             pulse.beat()
         with pytest.raises(StateError, match="no answer"):
@@ -87,6 +92,36 @@ def test_a_write_that_was_carried_out_unheard_fences_nobody(
     assert not record.is_ours()
     with pytest.raises(VersionConflict):
         record.publish({"a": child})
+
+
+def test_the_first_executor_of_the_next_topology_of_that_name_is_not_taken_for_that_of_the_last(
+    state: StateManager,
+) -> None:
+    last = ExecutorRecord(state, "words", 1)
+    state.delete(Tree("words").root, recursive=True)
+    following = ExecutorRecord(state, "words", 1)
+    assert (last.incarnation, following.incarnation) == (1, 1)
+    assert (last.is_ours(), following.is_ours()) == (False, True)
+    with pytest.raises(VersionConflict):
+        last.publish({})
+    with pytest.raises(VersionConflict):
+        last.retire()
+    assert following.is_ours()
+
+
+def test_what_could_not_be_confirmed_is_published_again(
+    state: StateManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = ExecutorRecord(state, "words", 1)
+    runs = ChildView(pid=1, state="running", restarts=0, last_exit="", since=0.0)
+    quiet = msgspec.structs.replace(runs, state="silent")
+    record.publish({"a": runs})
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "set", unheard(state))
+        with pytest.raises(StateError, match="no answer"):
+            record.publish({"a": quiet})
+    record.publish({"a": runs})
+    assert msgspec.json.decode(state.get(record.path).value, type=ExecutorNode).children == {"a": runs}
 
 
 def test_nobody_is_awaited_who_never_had_a_pulse_or_has_ended(

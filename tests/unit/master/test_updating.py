@@ -195,6 +195,15 @@ def test_a_new_task_that_was_there_and_ended_with_its_container_ends_it(
     check_rolled_back(conductor, "count[2] (ended with its container)")
 
 
+def test_whose_end_is_written_is_not_put_in_force_though_the_watch_has_not_told(
+    state: StateManager, config: Config
+) -> None:
+    conductor = stopped_in(state, config, "load")
+    conductor.published = {3: ExecutorNode(incarnation=1, pid=7)}
+    conductor.crew.twist = lambda beat: None
+    check_rolled_back(conductor, "count[2] (ended with its container)")
+
+
 @pytest.mark.parametrize("phase", UNDER_WAY)
 def test_a_stream_manager_whose_executor_has_seen_it_end_need_not_come_back_first(
     state: StateManager, config: Config, phase: Phase
