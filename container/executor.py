@@ -242,14 +242,17 @@ class Executor:
         if self._ends != self._supervisor.ends:
             # an end is told without delay
             self._ends, self._publish_at = self._supervisor.ends, 0.0
-        if clock.now < self._publish_at or self._exit_code == FENCED:
+        if clock.now < self._publish_at:
             return
         self._publish_at = 0.0
+        if self._exit_code == FENCED:
+            return  # nothing there is ours
         try:
             if self._touched:
                 self._touched = False
                 if not self._record.is_ours():
                     self._fence()
+                    return
             if self._record.publish(self._supervisor.view()):
                 self._publish_at = clock.now + PUBLISH_INTERVAL
         except (VersionConflict, NodeMissing):
