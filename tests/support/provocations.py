@@ -81,21 +81,24 @@ TO_THE_COMMIT = dict.fromkeys(
     ),
     _UPDATE,
 )
-FROM_THE_COMMIT = dict.fromkeys(
-    (
-        "update.committed",
-        "update.release.writing",
-        "update.release",
-        "update.routed",
-        "update.switched",
-        "update.retired",
-        "update.packing.writing",
-        "update.packing.written",
-        "update.done.writing",
-        "update.done",
+FROM_THE_COMMIT = {
+    **dict.fromkeys(
+        (
+            "update.committed",
+            "update.release.writing",
+            "update.release",
+            "update.routed",
+            "update.switched",
+            "update.packing.writing",
+            "update.packing.written",
+            "update.done.writing",
+            "update.done",
+        ),
+        _UPDATE,
     ),
-    _UPDATE,
-)
+    # with the packing it is ended, whether it has heard of the release or not
+    "update.retired": Provocation("update", ("update.packing.writing",)),
+}
 #: a master that finds an update begun by its predecessor takes it back
 BACK = dict.fromkeys(
     (
