@@ -7,9 +7,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the groups of pyproject.toml; pip learnt to read them itself only in version 25.1
 DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
 
-# Two tests at a time: any two can run side by side, and each has a home of its own. Those of one file stay
-# together where they can, so that a cluster is started once for them.
-SPREAD = -n 2 --dist worksteal
+# Two tests at a time: any two can run side by side, and each has a home of its own.
+SPREAD = -n 2
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
