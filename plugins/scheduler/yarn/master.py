@@ -191,7 +191,10 @@ class Master:
     def _keep(self, container: Any) -> None:
         """One that an earlier ApplicationMaster started, unless another has its place."""
         where, found = _number(container), _Held(container.getId(), container.getNodeId())
-        if where in self._held or self._look(found) == "gone":
+        held = self._held.get(where)
+        if held is not None and held.id.equals(found.id):
+            return  # a ResourceManager that was started again tells of those that we know
+        if held is not None or self._look(found) == "gone":
             self._manager.releaseAssignedContainer(found.id)
             return
         if (ask := self._asked.pop(where, None)) is not None:
