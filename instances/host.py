@@ -15,7 +15,7 @@ from heronpy.instances.control import Control
 from heronpy.instances.counters import Counters
 from heronpy.instances.entry import Entry, entry_of
 from heronpy.instances.forks import guard_forks
-from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of
+from heronpy.instances.runs import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.runtime_config import RuntimeConfig
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.socket_link import SocketLink
@@ -110,7 +110,7 @@ class Host:
         self._counters.begin()
         self._lost_before = self._lost
         saved = self._load(entry)
-        rows = has_runs(plan) or self._rows_are_unsent(entry)
+        rows = rows_are_unsent(plan, entry.checkpoints, first=child.first)
         keeping = Keeping(self._open_store, self._prefix, self._on_stored, saved, rows)
         task = build_task(
             plan,
@@ -127,16 +127,6 @@ class Host:
         control.held_up_by = task.held_up_by
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         return task
-
-    def _rows_are_unsent(self, entry: Entry) -> bool:
-        """Whether what waited when the task was saved has to leave, where tasks go on alone.
-
-        Not what a checkpoint of our own has: it has left since. What the topology was submitted with may have
-        been sent by an earlier process: at most once that is reason enough not to send it again.
-        """
-        if entry.checkpoints.complete:
-            return False
-        return self._child.first or entry.plan.logical.reliability != "at_most_once"
 
     def _load(self, entry: Entry) -> Saved | None:
         """What the task begins with. If it cannot be had, this fails: only the master may take another."""

@@ -32,6 +32,20 @@ def origin_of(plan: PhysicalPlan, checkpoints: Checkpoints) -> CheckpointRef | N
     return checkpoints.base
 
 
+def rows_are_unsent(plan: PhysicalPlan, checkpoints: Checkpoints, *, first: bool) -> bool:
+    """Whether what waited to be sent when the task was saved has to leave now; `first`: nobody was before it.
+
+    Where tasks go on alone, not what a checkpoint of the topology's own has: it has left since. What the
+    topology was submitted with may have been sent by an earlier process: at most once that is reason enough
+    not to send it again.
+    """
+    if has_runs(plan):
+        return True
+    if origin_of(plan, checkpoints) != checkpoints.base:
+        return False
+    return first or plan.logical.reliability != "at_most_once"
+
+
 class LeaveForNextRun:
     """Abandons the task when the Topology Master has begun a run that is not the task's."""
 

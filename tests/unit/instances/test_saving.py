@@ -14,7 +14,7 @@ from heronpy.instances.alignment import Cut
 from heronpy.instances.attention import Abandoned, Attention, News
 from heronpy.instances.checkpointing import Keeping
 from heronpy.instances.progress import Progress
-from heronpy.instances.runs import LeaveForNextRun, origin_of
+from heronpy.instances.runs import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import build_task
 from heronpy.instances.transactions import TRANSACTIONS, Transactions
@@ -135,6 +135,25 @@ def test_effectively_once_everybody_begins_with_the_same_checkpoint_else_each_wi
     assert origin_of(alone, node) == ref(5)
     assert origin_of(alone, Checkpoints(base=ref(1))) == ref(1)
     assert origin_of(alone, Checkpoints()) is None
+
+
+def test_what_waited_in_the_checkpoint_that_a_topology_was_submitted_with_leaves_once() -> None:
+    class Alone(Topology):
+        words = Words.spec()
+
+    class Again(Topology):
+        config = {"topology.reliability.mode": "ATLEAST_ONCE"}
+        words = Words.spec()
+
+    (alone, _), (again, _), (together, _) = placed(Alone, 1), placed(Again, 1), placed(OnceOnly, 1)
+    # as submit --from writes it, and after the first of its own
+    submitted = Checkpoints(base=ref(1), complete=(ref(1),), started=1)
+    later = Checkpoints(base=ref(1), complete=(ref(1), ref(2)), started=2)
+    assert rows_are_unsent(alone, submitted, first=True)
+    assert not rows_are_unsent(alone, submitted, first=False)
+    assert rows_are_unsent(again, submitted, first=False)
+    assert not any(rows_are_unsent(plan, later, first=True) for plan in (alone, again))
+    assert rows_are_unsent(together, later, first=False)
 
 
 def test_ids_are_over_with_the_first_complete_checkpoint_behind_them() -> None:
