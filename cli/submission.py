@@ -289,11 +289,10 @@ def _start(
 
 
 def _first_node(config: Config, prepared: Prepared, execution: str) -> Checkpoints:
-    if prepared.base is None:
-        return Checkpoints()
-    ref = prepared.base.copy(config, prepared.logical.name, execution)
-    # its number is taken, so the next one gets another
-    return Checkpoints(base=ref, complete=(ref,), started=ref.id)
+    base = prepared.base
+    return Checkpoints.submitted_with(
+        base.copy(config, prepared.logical.name, execution) if base is not None else None
+    )
 
 
 def _clear_old_logs(config: Config, name: str) -> None:

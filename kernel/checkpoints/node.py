@@ -35,6 +35,11 @@ class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
     #: those that are kept, newest last
     complete: tuple[CheckpointRef, ...] = ()
 
+    @classmethod
+    def submitted_with(cls, ref: CheckpointRef | None) -> Checkpoints:
+        """Of a topology that begins with a checkpoint of another one; its number is taken, too."""
+        return cls(base=ref, complete=(ref,), started=ref.id) if ref is not None else cls()
+
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
 

@@ -14,7 +14,7 @@ import msgspec
 from heronpy.instances.attention import Abandoned, Attention
 from heronpy.instances.checkpointing import Keeping
 from heronpy.instances.progress import Progress
-from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of, run_of
+from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of, rows_are_unsent, run_of
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.state import load_checkpoint
 from heronpy.instances.state.saver import Kind
@@ -154,7 +154,7 @@ class Place:
             return
         ensemble, origin = self._ensemble, origin_of(plan, node)
         saved = load_checkpoint(ensemble.store, origin, plan, self.id) if origin is not None else None
-        rows = has_runs(plan) or not node.complete
+        rows = rows_are_unsent(plan, node, first=self.incarnation == 1)
         keeping = Keeping(
             lambda: ensemble.store, own_prefix("t", ensemble.execution), self.on_stored, saved, rows
         )
@@ -223,7 +223,7 @@ class Ensemble:
         self.dice = random.Random(seed)
         self.now = 0.0
         self.store = store or MemoryStore()
-        self.node = Checkpoints(base=base)
+        self.node = Checkpoints.submitted_with(base)
         self._ways: dict[tuple[int, int], deque[tuple[bytes, bytes]]] = {}
         #: most tuples that ever were in the inbox of a task or set aside there
         self.most_queued = 0

@@ -146,8 +146,7 @@ def test_what_waited_in_the_checkpoint_that_a_topology_was_submitted_with_leaves
         words = Words.spec()
 
     (alone, _), (again, _), (together, _) = placed(Alone, 1), placed(Again, 1), placed(OnceOnly, 1)
-    # as submit --from writes it, and after the first of its own
-    submitted = Checkpoints(base=ref(1), complete=(ref(1),), started=1)
+    submitted = Checkpoints.submitted_with(ref(1))
     later = Checkpoints(base=ref(1), complete=(ref(1), ref(2)), started=2)
     assert rows_are_unsent(alone, submitted, first=True)
     assert not rows_are_unsent(alone, submitted, first=False)

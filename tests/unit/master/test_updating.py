@@ -205,23 +205,20 @@ def test_whose_end_is_written_is_not_put_in_force_though_the_watch_has_not_told(
 
 
 @pytest.mark.parametrize("phase", UNDER_WAY)
-def test_a_stream_manager_whose_executor_has_seen_it_end_need_not_come_back_first(
-    state: StateManager, config: Config, phase: Phase
-) -> None:
-    conductor = stopped_in(state, config, phase)
-    killed = ChildView(pid=0, state="waiting", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
-    conductor.scene.roll.executors = conductor.executors("stream-manager-1", killed)
-    check_rolled_back(conductor, "the stream manager of container 1 ended: signal 9 (killed)")
-
-
-@pytest.mark.parametrize("phase", UNDER_WAY)
+@pytest.mark.parametrize(
+    ("who", "reason"),
+    [
+        ("count[2]", "count[2] (ended: signal 9 (killed))"),
+        ("stream-manager-1", "the stream manager of container 1 ended: signal 9 (killed)"),
+    ],
+)
 def test_whose_executor_has_seen_it_end_need_not_come_back_first(
-    state: StateManager, config: Config, phase: Phase
+    state: StateManager, config: Config, phase: Phase, who: str, reason: str
 ) -> None:
     conductor = stopped_in(state, config, phase)
     killed = ChildView(pid=0, state="waiting", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
-    conductor.scene.roll.executors = conductor.executors("count[2]", killed)
-    check_rolled_back(conductor, "count[2] (ended: signal 9 (killed))")
+    conductor.scene.roll.executors = conductor.executors(who, killed)
+    check_rolled_back(conductor, reason)
 
 
 @pytest.mark.parametrize(
