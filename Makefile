@@ -7,8 +7,14 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # the groups of pyproject.toml; pip learnt to read them itself only in version 25.1
 DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
 
-# Two tests at a time: any two can run side by side, and each has a home of its own.
-SPREAD = -n 2
+# The order of the tests and all that they draw at random.
+SEED ?= 1
+RUN = $(PYTHON) tests/whole_run.py --seed $(SEED)
+
+# What explores begins somewhere else each time, and says where.
+ifndef CHAOS_SEED
+CHAOS_SEED := $(shell date +%s)
+endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -23,26 +29,30 @@ setup: $(VENV)/.dev ## Make .venv with heronpy and all development tools
 demo: $(VENV)/.run ## Run a word count with a live table; Ctrl-C stops it
 	@$(BIN)/heronpy demo
 
-test: lint types fast cluster ## Check and test everything
+test: ## Check and test everything; SEED=… for another order
+	@$(RUN) lint types fast cluster
 
-fast: $(VENV)/.dev ## Run the tests that start no cluster
-	$(BIN)/python -m pytest -q $(SPREAD) -m "not cluster and not slow and not soak"
+fast: ## Run the tests that start no cluster
+	@$(RUN) fast
 
-cluster: $(VENV)/.dev ## Run the tests that start real processes, and the slow ones
-	$(BIN)/python -m pytest -q $(SPREAD) -m "(cluster or slow) and not soak"
+cluster: ## Run the tests that start real processes, and the slow ones
+	@$(RUN) cluster
 
-chaos: $(VENV)/.dev ## Kill every kind of process CHAOS_KILLS (20) times at full load and in updates; 5,000 simulated schedules
-	SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
-	CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py
+chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules, CHAOS_KILLS (20) kills of every kind of process at full load and in updates
+	@echo "CHAOS_SEED=$(CHAOS_SEED)"
+	@$(PYTHON) tests/whole_run.py --seed $(CHAOS_SEED) fast
+	SIMULATION_SEED=$(CHAOS_SEED) SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
+	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py
 
 soak: $(VENV)/.dev ## Random faults for SOAK_MINUTES (10), then a master away for as long
-	$(BIN)/python -m pytest -q -s -p no:randomly -m soak
+	@echo "CHAOS_SEED=$(CHAOS_SEED)"
+	CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -q -s -p no:randomly -m soak
 
-lint: $(VENV)/.dev ## Check style and formatting
+lint: $(VENV)/.ruff ## Check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: $(VENV)/.dev ## Mend what lint complains about, as far as a tool can
+format: $(VENV)/.ruff ## Mend what lint complains about, as far as a tool can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -63,9 +73,17 @@ clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/.run: pyproject.toml setup.py
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "heronpy needs Python 3.11 or newer; try: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# Before all else, so that a mistake in style shows within a minute.
+$(VENV)/.ruff: $(VENV)/.made
+	$(PIP) install ruff
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made pyproject.toml setup.py
 	$(PIP) install --editable .
 	@touch $@
 

@@ -23,8 +23,12 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from heronpy.kernel.processes import process
 
-# A busy machine is no bug: examples may take their time.
-settings.register_profile("heronpy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+pytest_plugins = ["support.record"]
+
+# A busy machine is no bug: examples may take their time. No run depends on what an earlier one has found.
+settings.register_profile(
+    "heronpy", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("heronpy")
 
 #: how long what a test has ended may take to be gone

@@ -25,11 +25,15 @@ WRITTEN = {
 }
 
 
+#: the same order and the same examples each time
+FIXED = ("-p", "no:randomly", "--hypothesis-seed=1")
+
+
 def contract(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """What its author sees after `python -m pytest`."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FIXED, *options],
         cwd=folder,
         env=environment,
         capture_output=True,

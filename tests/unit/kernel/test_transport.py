@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -219,7 +220,7 @@ def test_a_password_is_no_key(transport: Maker) -> None:
 def test_everybody_who_knocks_without_a_key_is_counted(transport: Maker) -> None:
     server = Server(transport(handshake=0.2))
     greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00"
-    for said in (b"", greeting + os.urandom(200), greeting + b"NULL".ljust(52, b"\0")):
+    for said in (b"", greeting + random.randbytes(200), greeting + b"NULL".ljust(52, b"\0")):
         with socket.create_connection(("127.0.0.1", server.port)) as stranger:
             stranger.sendall(said)
     with socket.create_connection(("127.0.0.1", server.port)):  # says nothing until its time is up
@@ -232,7 +233,7 @@ def test_garbage_on_the_port_delivers_nothing_and_harms_nobody(transport: Maker)
     for number in range(30):
         with socket.create_connection(("127.0.0.1", server.port)) as garbage:
             greeting = b"\xff" + bytes(8) + b"\x7f\x03" if number % 2 else b""
-            garbage.sendall(greeting + os.urandom(200))
+            garbage.sendall(greeting + random.randbytes(200))
     assert server.receive(0.1) is None
     server.dealer(client).send([b"still there?"])
     assert server.receive(5) == [b"client", b"still there?"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def test_a_frame_for_a_neighbour_arrives_byte_for_byte(container: Container) -> 
     """The payload is noise: whoever tried to read it would stumble."""
     sender, receiver = container.connect(1, 1), container.connect(3, 1)
     for size in (0, 1, 1000, 100_000):
-        frame = sealed(3, os.urandom(size))
+        frame = sealed(3, random.randbytes(size))
         sender.send(frame)
         assert container.next(receiver) == list(frame)
     assert (container.forwarder.frames, container.forwarder.bytes) == (4, 101_001)
