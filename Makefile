@@ -75,6 +75,7 @@ clean: ## Remove .venv and everything that was built
 
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "heronpy needs Python 3.11 or newer; try: make PYTHON=python3.12")'
+	@echo "making a virtual environment in $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
@@ -84,9 +85,11 @@ $(VENV)/.ruff: $(VENV)/.made
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.made pyproject.toml setup.py
+	@echo "installing heronpy into $(VENV), once; a few packages are downloaded"
 	$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
+	@echo "installing the development tools into $(VENV), once; PySpark among them is a large download"
 	$(PIP) install $(DEV)
 	@touch $@

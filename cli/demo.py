@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shutil
+import sys
 
 import click
 
@@ -11,6 +14,12 @@ from heronpy.cli.options import shortcut, takes_duration, takes_settings
 from heronpy.kernel.config import Config
 
 NAME = "demo"
+
+TRY = (
+    ("update demo count=4", "scale the counters; no count is lost"),
+    ("status demo", "one look at the numbers"),
+    ("logs demo count -f", "what the counters print"),
+)
 
 
 @click.command("demo")
@@ -22,8 +31,16 @@ def command(config: Config, seconds: float | None) -> None:
     found = importlib.util.find_spec("heronpy.demo_topology")
     assert found is not None
     assert found.origin is not None
-    click.echo(f"this is {found.origin}", err=True)
-    click.echo(
-        "while it runs, in another terminal: heronpy status demo | heronpy logs demo count -f", err=True
-    )
+    heronpy = command_as_typed()
+    click.echo(f"this is {found.origin}; each count task prints its most frequent words", err=True)
+    click.echo("try in another terminal, while it runs:", err=True)
+    for verb, what in TRY:
+        click.echo(f"  {heronpy} {verb:24}{what}", err=True)
     run_in_foreground(config, found.origin, (), name=NAME, seconds=seconds)
+    click.echo(f"next: docs/tutorial.md, or {heronpy} run with a topology file of your own", err=True)
+
+
+def command_as_typed() -> str:
+    """How this program is started from another terminal in the same folder."""
+    typed = sys.argv[0]
+    return "heronpy" if shutil.which("heronpy") == typed else os.path.relpath(typed)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import itertools
+import shutil
+from collections.abc import Mapping, Sequence
 
 import click
 
+from heronpy.cli.asked_logs import are_here, open_logs
+from heronpy.cli.component_output import ComponentOutput
 from heronpy.cli.live import watch
 from heronpy.cli.starting import start, take_down, warn
 from heronpy.cli.submission import prepare
 from heronpy.cli.topologies import open_state, where_logs_are
 from heronpy.cli.watched import Watched
+from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin import Registry, StateManager
 
@@ -22,23 +28,35 @@ def run_in_foreground(
     registry = Registry.load()
     prepared = prepare(config, registry, file, args, name)
     warn(prepared)
-    started: list[str] = []
-    with open_state(config, registry) as state:
+    started: dict[str, ComponentOutput] = {}
+    with open_state(config, registry) as state, contextlib.ExitStack() as opened:
         try:
             for one in prepared:
+                topology = one.logical.name
                 launch = start(config, state, one, wait=True)
-                started.append(one.logical.name)
-                click.echo(f"{one.logical.name} runs; logs: {where_logs_are(config, launch)}", err=True)
-            with Watched(state, started) as watched:
-                watch(watched.statuses, footer="Ctrl-C stops the topology", seconds=seconds)
+                started[topology] = ComponentOutput(opened.enter_context(open_logs(config, topology)))
+                click.echo(f"{topology} runs; logs: {where_logs_are(config, launch)}", err=True)
+            watched = opened.enter_context(Watched(state, started))
+            watch(
+                watched.statuses,
+                lines=lambda: itertools.chain.from_iterable(each.new_lines() for each in started.values()),
+                footer="Ctrl-C stops the topology",
+                seconds=seconds,
+            )
         except KeyboardInterrupt:
             click.echo("", err=True)
         finally:
             _stop(config, state, started)
 
 
-def _stop(config: Config, state: StateManager, started: list[str]) -> None:
-    for name in started:
+def _stop(config: Config, state: StateManager, started: Mapping[str, ComponentOutput]) -> None:
+    for name, output in started.items():
         click.echo(f"stopping {name} (Ctrl-C again: at once)", err=True)
-        take_down(config, state, name)
+        # Logs outlive the processes by a moment, so that the last lines are shown too.
+        keep_logs = are_here(config, name)
+        take_down(config, state, name, keep_logs=keep_logs)
+        if keep_logs:
+            for line in output.new_lines():
+                click.echo(line)
+            shutil.rmtree(work_folder(config, name), ignore_errors=True)
         click.echo(f"{name} is stopped, nothing is left", err=True)

@@ -1,10 +1,12 @@
-"""The live table of one or more topologies, refreshed each second."""
+"""The live table of one or more topologies, and what their components print."""
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,13 +19,20 @@ from heronpy.kernel.status import TopologyStatus
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod, RenderableType
+    from rich.live import Live
 
 #: what is known now; empty when there is nothing to watch any more
 Fetch = Callable[[], Sequence[TopologyStatus]]
+#: lines that came since the last call
+Lines = Callable[[], Iterable[str]]
 
 REFRESH = 1.0
 #: seconds between two reports when the output is not a terminal
 REPORT_EVERY = 5.0
+#: seconds between two looks at what components print
+LOOK_EVERY = 0.2
+#: lines that a terminal gets at one look: more than a person can read
+MOST_LINES = 100
 
 STATE_STYLES = {
     "RUNNING": "green",
@@ -35,53 +44,79 @@ STATE_STYLES = {
 }
 
 
-def watch(fetch: Fetch, *, footer: str, seconds: float | None = None) -> None:
-    """Show until q is pressed, the time is over or nothing is left. Ctrl-C is the caller's."""
+def watch(fetch: Fetch, *, footer: str, lines: Lines = tuple, seconds: float | None = None) -> None:
+    """Show until q is pressed, the time is over or nothing is left. Ctrl-C is the caller's.
+
+    What components print goes to standard output; the table too at a terminal, and else to standard error,
+    so that a pipe gets results alone.
+    """
     until = float("inf") if seconds is None else time.monotonic() + seconds
     if sys.stdout.isatty():
-        _watch_terminal(fetch, footer, until)
+        _watch_terminal(fetch, lines, footer, until)
     else:
-        _watch_pipe(fetch, until)
+        _watch_pipe(fetch, lines, until)
 
 
-def snapshot(statuses: Sequence[TopologyStatus], now: float) -> str:
-    """The same as text."""
+def snapshot(statuses: Sequence[TopologyStatus], now: float, width: int | None = None) -> str:
+    """The same as text; of the table as much as fits into the width."""
     return "\n\n".join(
         "\n".join(
             [
                 status_view.headline(status, now),
                 *progress(status, now),
                 *status_view.notes(status, now),
-                table(status_view.COMPONENT_HEADERS, status_view.component_rows(status)),
+                component_table(status, width),
             ]
         )
         for status in statuses
     )
 
 
-def _watch_terminal(fetch: Fetch, footer: str, until: float) -> None:
+def _watch_terminal(fetch: Fetch, lines: Lines, footer: str, until: float) -> None:
     from rich.console import Console
     from rich.live import Live
 
+    due = 0.0
     with keyboard() as pressed, Live(console=Console(), auto_refresh=False) as live:
-        while statuses := fetch():
-            live.update(rendered(statuses, time.time(), footer), refresh=True)
-            if (
-                pressed(min(REFRESH, max(0.0, until - time.monotonic()))) in ("q", "Q")
-                or time.monotonic() >= until
-            ):
+        while (now := time.monotonic()) < until:
+            if now >= due:
+                due = now + REFRESH
+                statuses = fetch()
+                if not statuses:
+                    return
+                live.update(rendered(statuses, time.time(), footer, live.console.width), refresh=True)
+            _print_above(live, lines())
+            if pressed(min(LOOK_EVERY, max(0.0, until - now))) in ("q", "Q"):
                 return
 
 
-def _watch_pipe(fetch: Fetch, until: float) -> None:
-    while statuses := fetch():
-        click.echo(snapshot(statuses, time.time()) + "\n")
-        time.sleep(min(REPORT_EVERY, max(0.0, until - time.monotonic())))
-        if time.monotonic() >= until:
-            return
+def _print_above(live: Live, lines: Iterable[str]) -> None:
+    from rich.text import Text
+
+    coming = iter(lines)
+    for line in itertools.islice(coming, MOST_LINES):
+        live.console.print(Text(line))
+    if left_out := sum(1 for _ in coming):
+        live.console.print(Text(f"… and {left_out:,} lines more; heronpy logs shows them", style="dim"))
 
 
-def rendered(statuses: Sequence[TopologyStatus], now: float, footer: str) -> RenderableType:
+def _watch_pipe(fetch: Fetch, lines: Lines, until: float) -> None:
+    due = 0.0
+    while (now := time.monotonic()) < until:
+        if now >= due:
+            due = now + REPORT_EVERY
+            statuses = fetch()
+            if not statuses:
+                return
+            click.echo(snapshot(statuses, time.time()) + "\n", err=True)
+        for line in lines():
+            click.echo(line)
+        time.sleep(min(LOOK_EVERY, max(0.0, until - now)))
+
+
+def rendered(
+    statuses: Sequence[TopologyStatus], now: float, footer: str, width: int | None = None
+) -> RenderableType:
     """The statuses as rich tables, with their notes and a last line."""
     from rich.console import Group
     from rich.text import Text
@@ -90,22 +125,35 @@ def rendered(statuses: Sequence[TopologyStatus], now: float, footer: str) -> Ren
     for status in statuses:
         parts.append(Text(status_view.headline(status, now), style=STATE_STYLES.get(status.state, "red")))
         parts += [Text(line) for line in progress(status, now)]
-        parts.append(_components(status))
+        parts.append(_components(status, width))
         parts += [Text(f"! {note}", style="yellow") for note in status_view.notes(status, now)]
     return Group(*parts, Text(footer, style="dim"))
 
 
-def _components(status: TopologyStatus) -> RenderableType:
+def component_table(status: TopologyStatus, width: int | None) -> str:
+    """The table of components as text, with the columns that fit."""
+    rows = status_view.component_rows(status)
+    return table(*status_view.fitting(status_view.COMPONENT_HEADERS, rows, width))
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal; None where the output goes elsewhere, and there is room for all."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _components(status: TopologyStatus, width: int | None) -> RenderableType:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    # narrow enough for 80 columns
     columns = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-    for header in status_view.COMPONENT_HEADERS:
+    headers, rows = status_view.fitting(
+        status_view.COMPONENT_HEADERS, status_view.component_rows(status), width
+    )
+    for header in headers:
         justify: JustifyMethod = "left" if header in ("component", "kind", "state") else "right"
         columns.add_column(header, justify=justify, no_wrap=True)
-    for row in status_view.component_rows(status):
+    for row in rows:
         state = row[-1]
         columns.add_row(*(Text(cell) for cell in row[:-1]), Text(state, style=STATE_STYLES.get(state, "red")))
     return columns

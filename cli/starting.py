@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import click
@@ -64,12 +65,17 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
     return launch
 
 
-def take_down(config: Config, state: StateManager, name: str, *, keep_objects: bool = False) -> None:
+def take_down(
+    config: Config, state: StateManager, name: str, *, keep_objects: bool = False, keep_logs: bool = False
+) -> None:
     """End a topology; a Ctrl-C meanwhile ends it at once."""
+    kill = functools.partial(
+        kill_topology, config, state, name, keep_objects=keep_objects, keep_logs=keep_logs
+    )
     try:
-        kill_topology(config, state, name, config.number("kill.timeout"), keep_objects=keep_objects)
+        kill(timeout=config.number("kill.timeout"))
     except KeyboardInterrupt:
-        kill_topology(config, state, name, 0.0, keep_objects=keep_objects)
+        kill(timeout=0.0)
 
 
 def _show_failure(config: Config, state: StateManager, name: str, who: str) -> None:

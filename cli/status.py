@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from heronpy.cli import status_view
+from heronpy.cli.live import component_table, terminal_width
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json, table
 from heronpy.cli.progress_view import progress
@@ -41,7 +42,7 @@ def _sections(status: TopologyStatus, verbose: bool) -> list[str]:
     lines += [f"{what}: {where}" for what, where in status.links.items() if "://" in where]
     sections = ["\n".join(lines)]
     if status.instances:
-        sections.append(table(status_view.COMPONENT_HEADERS, status_view.component_rows(status)))
+        sections.append(component_table(status, terminal_width()))
     if verbose and status.instances:
         sections.append(table(status_view.INSTANCE_HEADERS, status_view.instance_rows(status)))
     if verbose and status.containers:

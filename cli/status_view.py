@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from heronpy.cli.output import count, elapsed
-from heronpy.kernel.status import Backpressure, ContainerStatus, InstanceStatus, TopologyStatus
+from heronpy.kernel.status import (
+    Backpressure,
+    CheckpointStatus,
+    ContainerStatus,
+    InstanceStatus,
+    TopologyStatus,
+)
 
 COMPONENT_HEADERS = (
     "component",
     "kind",
     "instances",
+    "in",
     "in/s",
+    "out",
     "out/s",
     "latency",
     "queue",
@@ -19,11 +27,15 @@ COMPONENT_HEADERS = (
     "restarts",
     "state",
 )
+#: the first to go where the terminal is too narrow; what is wrong has a line of its own as well
+LEAVE_OUT_FIRST = ("kind", "restarts", "errors", "latency", "queue", "instances", "in", "out")
 INSTANCE_HEADERS = (
     "instance",
     "container",
     "pid",
+    "in",
     "in/s",
+    "out",
     "out/s",
     "latency",
     "queue",
@@ -39,6 +51,8 @@ CONTAINER_HEADERS = ("container", "state", "endpoint", "frames", "MB", "backlog"
 WORST_FIRST = ("failed", "missing", "silent", "starting", "ready", "paused", "running")
 #: share of the time spent waiting for credit from which on it is worth a line
 NOTABLE_WAITING = 0.5
+#: seconds without a tuple from which on it is worth a line
+NOTABLE_IDLE = 10.0
 #: most names in one line
 NAMED = 5
 
@@ -68,15 +82,35 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
     held_up = {label for one in status.backpressure for label in (*one.spouts, *one.bolts)}
     for instance in status.instances:
         lines += _instance_notes(instance, told=status.reason, explained=instance.label in held_up)
+    if status.state == "RUNNING":
+        lines += standing_still(status, held_up)
     return lines
 
 
 def component_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
     """One row per component, spouts first."""
+    return [_component_row(name, members) for name, members in _components(status).items()]
+
+
+def fitting(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], width: int | None
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The same table without the columns that are too many for the width; None: there is room for all."""
+    columns = list(zip(headers, *rows, strict=True))
+    for name in LEAVE_OUT_FIRST:
+        if width is None or sum(max(map(len, column)) + 2 for column in columns) - 2 <= width:
+            break
+        columns = [column for column in columns if column[0] != name]
+    kept_headers, *kept_rows = zip(*columns, strict=True)
+    return kept_headers, kept_rows
+
+
+def _components(status: TopologyStatus) -> dict[str, list[InstanceStatus]]:
+    """Component → its instances; spouts first."""
     groups: dict[str, list[InstanceStatus]] = {}
     for instance in sorted(status.instances, key=lambda one: one.kind != "spout"):
         groups.setdefault(instance.component, []).append(instance)
-    return [_component_row(name, members) for name, members in groups.items()]
+    return groups
 
 
 def instance_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
@@ -85,7 +119,9 @@ def instance_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
             one.label,
             str(one.container),
             str(one.pid or "-"),
-            _rate_in(one.kind, one.execute_rate),
+            _of_input(one.kind, one.executed),
+            _of_input(one.kind, one.execute_rate),
+            count(one.emitted),
             count(one.emit_rate),
             _latency(one.latency_ms),
             count(one.queue),
@@ -135,7 +171,9 @@ def _component_row(name: str, members: list[InstanceStatus]) -> tuple[str, ...]:
         name,
         kind,
         str(len(members)),
-        _rate_in(kind, sum(one.execute_rate for one in members)),
+        _of_input(kind, sum(one.executed for one in members)),
+        _of_input(kind, sum(one.execute_rate for one in members)),
+        count(sum(one.emitted for one in members)),
         count(sum(one.emit_rate for one in members)),
         _latency(_mean_latency(members)),
         count(sum(one.queue for one in members)),
@@ -158,8 +196,8 @@ def _mean_latency(members: Iterable[InstanceStatus]) -> float:
     return sum(latency * weight for latency, weight in weighted) / total
 
 
-def _rate_in(kind: str, rate: float) -> str:
-    return "-" if kind == "spout" else count(rate)
+def _of_input(kind: str, number: float) -> str:
+    return "-" if kind == "spout" else count(number)
 
 
 def _latency(milliseconds: float) -> str:
@@ -177,6 +215,34 @@ def _container_notes(container: ContainerStatus, now: float, *, told: str) -> li
         what = "frames, messages or connections"
         lines.append(f"container {container.id} rejected {container.rejected} {what}")
     return lines
+
+
+def standing_still(status: TopologyStatus, held_up: Collection[str]) -> list[str]:
+    """Why no data flows: a line for each component that has been idle for a while.
+
+    Bolts are idle when the spouts are, so only where all spouts work are bolts worth a line.
+    """
+    idle = {
+        name: members
+        for name, members in _components(status).items()
+        if min(one.idle for one in members) >= NOTABLE_IDLE
+        and not all(one.label in held_up for one in members)
+    }
+    spouts = {name: members for name, members in idle.items() if members[0].kind == "spout"}
+    return [_idle_note(name, members, status.checkpoints) for name, members in (spouts or idle).items()]
+
+
+def _idle_note(name: str, members: list[InstanceStatus], checkpoints: CheckpointStatus | None) -> str:
+    seconds = elapsed(min(one.idle for one in members))
+    if members[0].kind != "spout":
+        return f"nothing came to {name} for {seconds}"
+    pending, limit = sum(one.pending for one in members), sum(one.pending_limit for one in members)
+    if limit and all(one.pending >= one.pending_limit for one in members):
+        return f"{name} waits for acks: {pending:,} of {limit:,} tuples are pending"
+    if pending and checkpoints is not None and checkpoints.interval and not limit:
+        number = checkpoints.running or checkpoints.id + 1
+        return f"{name} emitted nothing for {seconds}; {pending:,} tuples wait for checkpoint {number}"
+    return f"{name} emitted nothing for {seconds}"
 
 
 def _backpressure_note(one: Backpressure) -> str:

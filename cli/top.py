@@ -7,7 +7,7 @@ import time
 
 import click
 
-from heronpy.cli.live import snapshot, watch
+from heronpy.cli.live import snapshot, terminal_width, watch
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json
 from heronpy.cli.topologies import open_state, require_alive
@@ -26,7 +26,7 @@ def command(config: Config, name: str, once: bool, output: str) -> None:
         if output == "json":
             echo_json(watched.statuses()[0])
         elif once:
-            click.echo(snapshot(watched.statuses(), time.time()))
+            click.echo(snapshot(watched.statuses(), time.time(), terminal_width()))
         else:
             with contextlib.suppress(KeyboardInterrupt):
                 watch(watched.statuses, footer="q leaves; the topology goes on")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ one heron one stream many fish and the water never stops
 #: words that one call of next_tuple emits, and the pause after them: a demo should leave some CPU to others
 BURST = 100
 PAUSE = 0.005
+#: words in a line of results
+SHOWN = 5
 
 
 class Words(Spout):
@@ -35,19 +38,24 @@ class Words(Spout):
 
 
 class Count(Bolt):
-    """Counts each word; all of one word come to the same instance."""
+    """Counts each word; all of one word come to the same task, and its count moves with it."""
 
     outputs = ["word", "count"]
 
-    def initialize(self, config: Any, context: Any) -> None:  # noqa: ARG002
-        self.counts: dict[str, int] = {}
-
     def process(self, tup: Any) -> None:
-        total = self.counts[tup.word] = self.counts.get(tup.word, 0) + 1
+        total = self.state[tup.word] = self.state.get(tup.word, 0) + 1
         self.emit([tup.word, total])
+
+    def process_tick(self, tup: Any) -> None:  # noqa: ARG002
+        most = heapq.nlargest(SHOWN, self.state.items(), key=lambda item: item[1])
+        print("   ".join(f"{word} {total:,}" for word, total in most))
 
 
 class Demo(Topology):
     words = Words.spec(par=2)
-    count = Count.spec(par=2, inputs={words: Grouping.fields("word")})
+    count = Count.spec(
+        par=2,
+        inputs={words: Grouping.fields("word")},
+        config={"topology.tick.tuple.freq.secs": 2},
+    )
     config = {"topology.stmgrs": 2}

@@ -22,6 +22,8 @@ class Counters:
         self.executed: dict[tuple[str, str], int] = {}
         #: trees of a spout that are not over
         self.pending = 0
+        #: how many there may be; 0 where nothing limits them
+        self.pending_limit = 0
         self.acked = 0
         self.failed = 0
         #: seconds inside process() or next_tuple(), waiting for credit left out
@@ -75,6 +77,7 @@ class Counters:
         gauges = {
             "queued": self.queued,
             "pending": self.pending,
+            "pending_limit": self.pending_limit,
             "memory_bytes": self._process.memory_info().rss,
         }
         # Copies: the task's own thread may add a key meanwhile.

@@ -202,7 +202,7 @@ class SpoutTask:
         """
         counters, hooks, spout = self._parts.counters, self._hooks, self._spout
         if self._tracker is not None:
-            counters.pending = self._tracker.pending
+            counters.pending, counters.pending_limit = self._tracker.pending, self._tracker.max_pending
         elif self._parts.awaiting is not None:
             counters.pending = self._parts.awaiting.pending
         for _ in range(len(self._acked)):

@@ -35,11 +35,15 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     failed: int = 0
     #: spout tuples that are neither yet
     pending: int = 0
+    #: how many there may be before the spout is not asked for more; 0 where nothing limits them
+    pending_limit: int = 0
     #: how often its code has failed
     errors: int = 0
     #: tuples a second over the last report
     emit_rate: float = 0.0
     execute_rate: float = 0.0
+    #: seconds since a spout last emitted, or a bolt last executed, something
+    idle: float = 0.0
     #: mean time in process() or next_tuple() over the last report
     latency_ms: float = 0.0
     #: tuples received and not yet processed

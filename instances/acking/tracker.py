@@ -25,7 +25,8 @@ class Tracker:
         self._roots = roots
         self._emit = collector.emit
         self._clock = clock
-        self._max_pending = max_pending
+        #: how many trees may be pending
+        self.max_pending = max_pending
         self.acked: deque[Over] = deque()
         self.failed: deque[Over] = deque()
         #: emit() of the spout; a tuple with an id is the root of a tree
@@ -35,7 +36,7 @@ class Tracker:
 
     def limit(self, timeout: float | None, max_pending: int) -> None:
         """From now on a tree may take so long, and so many may be pending."""
-        self._roots.timeout, self._max_pending = timeout, max_pending
+        self._roots.timeout, self.max_pending = timeout, max_pending
 
     @property
     def patience(self) -> float:
@@ -45,7 +46,7 @@ class Tracker:
     @property
     def full(self) -> bool:
         """Whether as many trees are pending as the topology allows."""
-        return self._roots.pending >= self._max_pending
+        return self._roots.pending >= self.max_pending
 
     @property
     def pending(self) -> int:

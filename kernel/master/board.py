@@ -112,7 +112,7 @@ class Board:
     def status(self, now: float, live: str) -> TopologyStatus:
         containers = tuple(self._container(container, now) for container in self._plan.containers())
         missing = {container.id: container.since for container in containers if container.state != "running"}
-        instances = tuple(self._instance(task, missing) for task in self._plan.tasks)
+        instances = tuple(self._instance(task, missing, now) for task in self._plan.tasks)
         expected = [one for one in containers if one.id not in self.excused]
         awaited = [one for one in instances if one.container not in self.excused]
         lost = _missing_containers(expected, now, self.asked)
@@ -201,18 +201,19 @@ class Board:
             return "silent", beat.error
         return beat.state, beat.error
 
-    def _instance(self, task: Task, missing: Mapping[int, float]) -> InstanceStatus:
+    def _instance(self, task: Task, missing: Mapping[int, float], now: float) -> InstanceStatus:
         beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
         child = self.children.get(task.label)
         state, error = self._condition(task, beat, missing)
         meter = self._meters.get(task.id, Meter())
         lost = self._losses.of(task.id)
+        kind = self._plan.logical.component(task.component).kind
         return InstanceStatus(
             task=task.id,
             component=task.component,
             index=task.index,
             container=task.container,
-            kind=self._plan.logical.component(task.component).kind,
+            kind=kind,
             state=state,
             since=missing.get(task.container, self._since.get(task.id, self._started)),
             pid=beat.pid,
@@ -226,9 +227,11 @@ class Board:
             acked=int(meter.total("acked")),
             failed=int(meter.total("failed")),
             pending=int(meter.total("pending")),
+            pending_limit=int(meter.total("pending_limit")),
             errors=self._errors.get(task.id, 0),
             emit_rate=meter.rate("emitted"),
             execute_rate=meter.rate("executed"),
+            idle=meter.idle("emitted" if kind == "spout" else "executed", now),
             latency_ms=1000 * meter.ratio("busy_seconds", "calls"),
             queue=int(meter.total("queued")),
             rejected=int(meter.total("rejected")),

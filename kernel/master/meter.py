@@ -34,6 +34,8 @@ class Meter:
         self._incarnation = 0
         #: the last word of earlier incarnations, added up
         self._dropped_before = 0.0
+        #: counter → when the last report came in which it had grown; the first report counts as one
+        self._grown_at: dict[str, float] = {}
         #: metrics that the user's code registered
         self.custom: dict[str, float] = {}
 
@@ -45,6 +47,7 @@ class Meter:
         if report.incarnation > self._incarnation or (self._readings and at < self._readings[-1].at):
             # Somebody else's numbers, or a clock that stepped back: nothing to compare with.
             self._readings.clear()
+            self._grown_at.clear()
         self._incarnation = report.incarnation
         values: dict[str, float] = {}
         custom: dict[str, float] = {}
@@ -71,6 +74,11 @@ class Meter:
         before = self._readings[0].values.get(name, 0.0) if len(self._readings) > 1 else 0.0
         return max(0.0, self.total(name) - before)
 
+    def idle(self, name: str, now: float) -> float:
+        """Seconds for which a counter has not grown; 0 while nothing is known of the process."""
+        first = self._grown_at.get("", now)
+        return max(0.0, now - self._grown_at.get(name, first))
+
     def rate(self, name: str) -> float:
         """A second; 0 until there are two reports to compare."""
         elapsed = self._readings[-1].at - self._readings[0].at if self._readings else 0.0
@@ -86,6 +94,13 @@ class Meter:
         # A Metrics Manager passes on the newest report it has, which may be one that we know.
         if readings and reading.values == readings[-1].values and reading.at - readings[-1].at < STALE:
             return
+        if not readings:
+            self._grown_at[""] = reading.at
+        else:
+            before = readings[-1].values
+            self._grown_at.update(
+                (name, reading.at) for name, value in reading.values.items() if value > before.get(name, 0.0)
+            )
         readings.append(reading)
         while len(readings) > 2 and reading.at - readings[1].at >= SPAN:
             readings.popleft()

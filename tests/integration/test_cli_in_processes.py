@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +15,27 @@ import pytest
 from support.engine import TOPOLOGIES, Engine
 
 pytestmark = pytest.mark.cluster
+
+HERONPY = Path(sys.executable).parent / "heronpy"
+
+#: a spout that prints, logs and closes
+HELLO = """
+import time
+from heronpy import Spout, Topology
+
+class Greet(Spout):
+    outputs = ["word"]
+    def initialize(self, config, context):
+        print("hello")
+        self.log("it is cold", "warn")
+    def next_tuple(self):
+        time.sleep(0.01)
+    def close(self):
+        print("goodbye")
+
+class Hello(Topology):
+    greet = Greet.spec()
+"""
 
 TOPOLOGY = """
 import sys
@@ -50,11 +73,11 @@ def beginning_with(tmp_path: Path) -> Callable[[str], str]:
 
 def begun(engine: Engine, *args: str, until: str) -> subprocess.Popen[str]:
     """A verb in the background, as soon as its standard error has a line with `until`."""
-    command = [str(Path(sys.executable).parent / "heronpy"), *args]
+    command = [str(HERONPY), *args]
     process = subprocess.Popen(
         command,
         env=engine.environment,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         # Tests that run in the background of a shell have it ignored, and pass that on.
@@ -81,13 +104,36 @@ def test_a_foreground_run_takes_its_topology_with_it(engine: Engine, number: sig
     assert engine.leftovers() == []
 
 
-def test_the_demo_counts_words_and_leaves_nothing(engine: Engine) -> None:
-    done = engine.run("demo", "--for", "6s")
+def test_the_demo_counts_words_is_scaled_as_it_says_and_leaves_nothing(engine: Engine) -> None:
+    with begun(engine, "demo", until="demo runs") as demo:
+        assert demo.stdout is not None
+        counted = next(line for line in demo.stdout if line.startswith("count["))
+        engine.ok("update", "demo", "count=4")
+        moved = next(line for line in demo.stdout if line.startswith(("count[2]", "count[3]")))
+        demo.send_signal(signal.SIGINT)
+        _, said = demo.communicate(timeout=60)
+    assert demo.returncode == 0
+    for line in (counted, moved):
+        assert re.fullmatch(r"count\[\d\] \| (\w+ [\d,]+ *)+\n", line)
+    assert "\ncomponent " in said
+    assert said.splitlines()[-2:] == [
+        "demo is stopped, nothing is left",
+        f"next: docs/tutorial.md, or {os.path.relpath(HERONPY)} run with a topology file of your own",
+    ]
+    assert engine.leftovers() == []
+
+
+def test_a_foreground_run_shows_what_components_print_to_the_last_line(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "hello.py").write_text(HELLO)
+    done = engine.run("run", str(tmp_path / "hello.py"), "--for", "3s")
     assert done.returncode == 0, done.stderr
-    assert "demo  RUNNING" in done.stdout
     lines = done.stdout.splitlines()
-    table = next(number for number, line in enumerate(lines) if line.startswith("component"))
-    assert [line.split()[0] for line in lines[table + 1 : table + 3]] == ["words", "count"]
+    assert lines[0] == "greet[0] | hello"
+    assert lines[-1] == "greet[0] | goodbye"
+    assert "greet[0] | WARNING it is cold" in lines
+    assert "Hello  RUNNING" in done.stderr
     assert engine.leftovers() == []
 
 

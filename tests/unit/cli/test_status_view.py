@@ -5,8 +5,14 @@ from __future__ import annotations
 from rich.console import Console
 
 from heronpy.cli import status_view
-from heronpy.cli.live import rendered, snapshot
-from heronpy.kernel.status import Backpressure, ContainerStatus, InstanceStatus, TopologyStatus
+from heronpy.cli.live import component_table, rendered, snapshot
+from heronpy.kernel.status import (
+    Backpressure,
+    CheckpointStatus,
+    ContainerStatus,
+    InstanceStatus,
+    TopologyStatus,
+)
 
 NOW = 1_000_000.0
 
@@ -26,10 +32,22 @@ HEALTHY = TopologyStatus(
     reliability="at_most_once",
     containers=(ContainerStatus(id=1, state="running"), ContainerStatus(id=2, state="running")),
     instances=(
-        instance("words", 0, emit_rate=10_000.0),
-        instance("words", 1, emit_rate=10_400.0),
-        instance("count", 0, execute_rate=15_000.0, emit_rate=15_000.0, latency_ms=0.1, queue=3),
-        instance("count", 1, execute_rate=5_000.0, emit_rate=5_000.0, latency_ms=0.5, queue=4, errors=2),
+        instance("words", 0, emitted=5_100_000, emit_rate=10_000.0),
+        instance("words", 1, emitted=100_000, emit_rate=10_400.0),
+        instance(
+            "count", 0, executed=5_000_000, execute_rate=15_000.0, emit_rate=15_000.0, latency_ms=0.1, queue=3
+        ),
+        instance(
+            "count",
+            1,
+            executed=200_000,
+            emitted=1200,
+            execute_rate=5_000.0,
+            emit_rate=5_000.0,
+            latency_ms=0.5,
+            queue=4,
+            errors=2,
+        ),
     ),
 )
 
@@ -59,8 +77,8 @@ def test_the_headline_says_state_duration_and_choices() -> None:
 
 def test_a_component_sums_its_instances_and_weighs_their_latency() -> None:
     assert status_view.component_rows(HEALTHY) == [
-        ("words", "spout", "2", "-", "20.4k", "0.00ms", "0", "0", "0", "running"),
-        ("count", "bolt", "2", "20.0k", "20.0k", "0.20ms", "7", "2", "0", "running"),
+        ("words", "spout", "2", "-", "-", "5.2M", "20.4k", "0.00ms", "0", "0", "0", "running"),
+        ("count", "bolt", "2", "5.2M", "20.0k", "1.2k", "20.0k", "0.20ms", "7", "2", "0", "running"),
     ]
 
 
@@ -182,10 +200,61 @@ def test_instances_and_containers_have_rows_of_their_own() -> None:
 def test_the_live_table_fits_an_ordinary_terminal() -> None:
     console = Console(width=80, no_color=True)
     with console.capture() as captured:
-        console.print(rendered([SICK], NOW, "q leaves"))
+        console.print(rendered([SICK], NOW, "q leaves", 80))
     lines = captured.get().splitlines()
-    assert tuple(lines[1].split()) == status_view.COMPONENT_HEADERS
+    headers = lines[1].split()
+    assert headers == [
+        "component",
+        "instances",
+        "in",
+        "in/s",
+        "out",
+        "out/s",
+        "latency",
+        "queue",
+        "errors",
+        "state",
+    ]
     assert not any("…" in line for line in lines)
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_lines() -> None:
+    lines = component_table(HEALTHY, 60).splitlines()
+    assert lines[0].split() == ["component", "instances", "in", "in/s", "out", "out/s", "state"]
+    assert max(map(len, lines)) <= 60
+    assert component_table(HEALTHY, 20).splitlines()[0].split() == ["component", "in/s", "out/s", "state"]
+    assert component_table(HEALTHY, None).split()[:3] == ["component", "kind", "instances"]
+
+
+def test_a_topology_that_stands_still_says_why() -> None:
+    def notes(**known: object) -> list[str]:
+        flows = instance("count", 0, idle=float(str(known.pop("bolt", 40.0))))
+        saved = CheckpointStatus(id=11, interval=10.0)
+        status = TopologyStatus(
+            name="w",
+            state="RUNNING",
+            instances=(instance("words", 0, **known), flows),
+            checkpoints=saved,
+        )
+        return status_view.notes(status, NOW)
+
+    assert notes(idle=3.0, bolt=3.0) == []
+    assert notes(idle=40.0) == ["words emitted nothing for 40s"]
+    assert notes(idle=3.0, bolt=40.0) == ["nothing came to count for 40s"]
+    assert notes(idle=40.0, pending=100, pending_limit=100) == [
+        "words waits for acks: 100 of 100 tuples are pending"
+    ]
+    assert notes(idle=40.0, pending=7) == ["words emitted nothing for 40s; 7 tuples wait for checkpoint 12"]
+
+
+def test_back_pressure_and_a_pause_explain_themselves() -> None:
+    slow = Backpressure(culprit="count[0]", container=1, since=NOW - 72, seconds=72.0, spouts=("words[0]",))
+    words = instance("words", 0, idle=72.0)
+    held_up = TopologyStatus(name="w", state="RUNNING", instances=(words,), backpressure=(slow,))
+    assert status_view.notes(held_up, NOW) == [
+        "back-pressure  count[0] (container 1) for 1m12s, holds up words[0]"
+    ]
+    assert status_view.notes(TopologyStatus(name="w", state="PAUSED", instances=(words,)), NOW) == []
 
 
 def test_terminal_and_pipe_show_the_same_numbers() -> None:

@@ -125,3 +125,14 @@ def test_a_steady_process_has_a_steady_rate_however_often_it_reports(pauses: lis
         meter.on_report(report(emitted=100 * (at - started)), at)
     measurable = at - started >= SPAN
     assert meter.rate("emitted") == pytest.approx(100.0 if measurable else 0.0, rel=1e-6)
+
+
+def test_a_counter_is_idle_since_the_report_in_which_it_last_grew() -> None:
+    meter = Meter()
+    assert meter.idle("emitted", now=50.0) == 0.0
+    for at, emitted in ((10.0, 100), (12.0, 300), (15.0, 300), (20.0, 300)):
+        meter.on_report(report(emitted=emitted, cpu_seconds=at), at)
+    assert meter.idle("emitted", now=21.0) == 9.0
+    assert meter.idle("executed", now=21.0) == 11.0, "a counter that never was there: since the first report"
+    meter.on_report(report(incarnation=2, emitted=1), 30.0)
+    assert meter.idle("emitted", now=31.0) == 1.0
