@@ -9,7 +9,7 @@ import random
 import signal
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,21 @@ SEED = os.environ.get("CHAOS_SEED", "1")
 #: seconds that the source rests after every 256 numbers; with more kills it does not, and nobody has time
 REST = 0.01 if KILLS <= 2 else 0.0
 
+#: shots of a cell on top of KILLS, while none has hit anything
+MORE = 10
+
+#: processes of each role while the topology is complete
+CREW = {
+    "numbers": 1,
+    "relay": 2,
+    "ledger": 2,
+    "stream-manager": 2,
+    "metrics-manager": 2,
+    "executor": 2,
+    "topology-master": 1,
+    "scheduler": 1,
+}
+
 _MODULES = {"executor": "heronpy.container.executor", "scheduler": "heronpy.container.scheduler_host"}
 
 
@@ -47,8 +62,41 @@ class Verdict(NamedTuple):
     """Every number that was emitted, held against every number that arrived."""
 
     lost: int
+    #: entries with a number that was never emitted
     unexpected: int
+    #: numbers that arrived more than once
     repeated: int
+
+
+class Cell(NamedTuple):
+    """What the shots at one set of roles did."""
+
+    #: emitted since the cell before; what the shots hit is among them
+    numbers: range
+    #: tuples that arrived while a process was missing
+    meanwhile: int
+    #: numbers that were emitted again
+    replayed: int
+
+
+class Arrivals:
+    """How often each number has arrived."""
+
+    def __init__(self, emitted: int, arrived: Iterable[int]) -> None:
+        self.emitted = emitted
+        # 0, 1, or 2 for more, in a byte for each number: a run of minutes has millions.
+        self._times = bytearray(emitted)
+        self._unexpected = 0
+        for number in arrived:
+            if number < emitted:
+                self._times[number] += self._times[number] < 2
+            else:
+                self._unexpected += 1
+
+    def verdict(self, numbers: range) -> Verdict:
+        """Of consecutive numbers; what is unexpected belongs to no range and is told with every one."""
+        lost, repeated = (self._times.count(times, numbers.start, numbers.stop) for times in (0, 2))
+        return Verdict(lost, self._unexpected, repeated)
 
 
 class Fire:
@@ -60,7 +108,11 @@ class Fire:
         print(f"{cell}: seed {SEED}, {KILLS} kills")
         self.engine = engine
         self.folder = folder
+        self._label = cell
+        self._tracked = reliability == "ATLEAST_ONCE"
         self.dice = random.Random(f"{cell} {SEED}")
+        #: by the roles that were shot at, joined by "+"
+        self.cells: dict[str, Cell] = {}
         #: seconds from each kill until all paths flowed again
         self.recoveries: list[float] = []
         chosen = [word for each in ("container.restart_reset=100ms", *settings) for word in ("--set", each)]
@@ -79,10 +131,6 @@ class Fire:
                     found.append(process)
         return found
 
-    def _others(self, role: str, dead: Sequence[int]) -> list[psutil.Process]:
-        """Who plays a role beside those who were killed, and may take a moment to die."""
-        return [process for process in self.victims(role) if process.pid not in dead]
-
     def kill(self, *roles: str) -> list[int]:
         """Kill -9 one process of each role, as nearly at once as can be."""
         chosen: list[psutil.Process] = []
@@ -100,40 +148,78 @@ class Fire:
     def sizes(self) -> dict[Path, int]:
         return {path: path.stat().st_size // ENTRY.size * ENTRY.size for path in self.folder.glob("ledger-*")}
 
-    def flows(self, since: dict[Path, int]) -> bool:
-        """Whether every ledger has heard from every relay, of those that live now, behind these places."""
+    def flows(self, since: dict[Path, int], first: int = 0) -> bool:
+        """Whether every ledger has heard from every relay, of those that live now, behind these places.
+
+        Numbers below `first` do not count.
+        """
         alive: dict[int, bool] = {}
         heard = set()
         for path in self.sizes():
-            for _, relay, relay_pid, ledger_pid in self._entries(path, since.get(path, 0)):
+            for number, relay, relay_pid, ledger_pid in self._entries(path, since.get(path, 0)):
                 for pid in (relay_pid, ledger_pid):
                     if pid not in alive:
                         alive[pid] = psutil.pid_exists(pid)
-                if alive[relay_pid] and alive[ledger_pid]:
+                if number >= first and alive[relay_pid] and alive[ledger_pid]:
                     heard.add((relay, path))
         return len(heard) == 4
 
-    def recover(self, dead: Sequence[int], since: dict[Path, int], begun: float) -> None:
-        """Wait until the dead have successors and all paths flow."""
-        wait_until(lambda: self.flows(since), 60, "every path flows again", self.engine.log_tails)
-        self.recoveries.append(time.monotonic() - begun)
-        wait_until(lambda: not any(map(psutil.pid_exists, dead)), 30, "the dead are reaped")
-
     def shoot(self, *roles: str) -> int:
         """Kill one of each role and wait for recovery; tuples that arrived before all had successors."""
-        # While it starts, the scheduler's process is two for a moment.
-        expected = {role: 1 if role == "scheduler" else len(self.victims(role)) for role in roles}
+        shot, detail = "+".join(roles), self.engine.log_tails
+        wait_until(lambda: self._complete(roles), 60, f"before a shot at {shot}: all of them run", detail)
         dead = self.kill(*roles)
         begun, since = time.monotonic(), self.sizes()
-        wait_until(
-            lambda: all(len(self._others(role, dead)) >= count for role, count in expected.items()),
-            60,
-            f"successors of {roles}",
-            self.engine.log_tails,
-        )
+        wait_until(lambda: self._complete(roles, dead), 60, f"{shot} shot: successors", detail)
         meanwhile = sum(self.sizes().values()) - sum(since.values())
-        self.recover(dead, since, begun)
+        wait_until(lambda: self.flows(since), 60, f"{shot} shot: every path flows again", detail)
+        self.recoveries.append(time.monotonic() - begun)
+        wait_until(lambda: not any(map(psutil.pid_exists, dead)), 30, f"{shot} shot: the dead are reaped")
         return meanwhile // ENTRY.size
+
+    def _complete(self, roles: Sequence[str], dead: Sequence[int] = ()) -> bool:
+        """Whether these roles have all their processes, beside the killed ones, which may take a moment to
+        die."""
+        return all(
+            len([process for process in self.victims(role) if process.pid not in dead]) >= CREW[role]
+            for role in set(roles)
+        )
+
+    def cell(self, *roles: str, hits: bool = False) -> Cell:
+        """Shoot at these roles KILLS times and settle; with `hits`, more often until something was hit.
+
+        Everything settles between two cells, so what is replayed or lost in one is owed to its own shots.
+        """
+        name = "+".join(roles)
+        self.dice = random.Random(f"{self._label} {name} {SEED}")
+        first = max((cell.numbers.stop for cell in self.cells.values()), default=0)
+        before, begun = self.progress().replayed, time.monotonic()
+        meanwhile = sum(self.shoot(*roles) for _ in range(KILLS))
+        stop = self._settle(name)
+        for _ in range(MORE if hits else 0):
+            if self.progress().replayed > before:
+                break
+            print(f"{name}: nothing was in flight, another shot")
+            meanwhile += self.shoot(*roles)
+            stop = self._settle(name)
+        cell = Cell(range(first, stop), meanwhile, self.progress().replayed - before)
+        print(f"{name}: {cell}, {time.monotonic() - begun:.1f} s")
+        self.cells[name] = cell
+        return cell
+
+    def _settle(self, shot: str) -> int:
+        """Wait until the fate of every number below the one that is returned is decided.
+
+        With tracked trees it is acked. Without, every path has delivered a later number, and none overtakes.
+        """
+        stop, since = self.progress().emitted, self.sizes()
+        wait_until(
+            lambda: self.progress().committed >= stop if self._tracked else self.flows(since, stop),
+            90,
+            f"{shot} shot: all numbers below {stop} are settled",
+            lambda: f"{self.progress()}\n{self.engine.log_tails()}",
+        )
+        return stop
 
     def progress(self) -> Progress:
         data = (self.folder / "progress").read_bytes() if (self.folder / "progress").exists() else b""
@@ -149,19 +235,13 @@ class Fire:
             if self.sizes() != sizes:
                 sizes, quiet_since = self.sizes(), time.monotonic()
 
+    def arrivals(self) -> Arrivals:
+        arrived = (entry[0] for path in self.sizes() for entry in self._entries(path, 0))
+        return Arrivals(self.progress().emitted, arrived)
+
     def verdict(self) -> Verdict:
-        emitted = self.progress().emitted
-        seen = bytearray(emitted)  # a flag for each number: a run of minutes has millions
-        total = unexpected = 0
-        for path in self.folder.glob("ledger-*"):
-            for number, *_ in self._entries(path, 0):
-                total += 1
-                if number < emitted:
-                    seen[number] = 1
-                else:
-                    unexpected += 1
-        arrived = sum(seen)
-        return Verdict(emitted - arrived, unexpected, total - unexpected - arrived)
+        arrivals = self.arrivals()
+        return arrivals.verdict(range(arrivals.emitted))
 
     def end(self) -> None:
         """Kill the topology; nothing may be left of it."""

@@ -17,8 +17,8 @@ FOLDER = Path(sys.argv[2])
 REST = float(sys.argv[3])
 TRACKED = RELIABILITY == "ATLEAST_ONCE"
 ENTRY = struct.Struct("<IIII")
-NUMBER = struct.Struct("<Q")
-EMITTED, ACKED, REPLAYED, COMMITTED, DONE, SPACE = (NUMBER.size * place for place in range(6))
+EMITTED, ACKED, REPLAYED, COMMITTED, DONE = range(5)
+SPACE = 5 * 8
 
 
 class Numbers(Spout):
@@ -31,7 +31,8 @@ class Numbers(Spout):
         if not path.exists():
             path.write_bytes(bytes(SPACE))
         with path.open("r+b") as file:
-            self.progress = mmap.mmap(file.fileno(), SPACE)
+            # Each number is stored at once, while struct.pack_into() would show a zero first.
+            self.progress = memoryview(mmap.mmap(file.fileno(), SPACE)).cast("Q")
         self.number = self.get(COMMITTED) if TRACKED else self.get(EMITTED)
         self.put(REPLAYED, self.get(REPLAYED) + self.get(EMITTED) - self.number)
         self.committed = self.number
@@ -41,10 +42,10 @@ class Numbers(Spout):
         self.stopping = False
 
     def get(self, place):
-        return NUMBER.unpack_from(self.progress, place)[0]
+        return self.progress[place]
 
     def put(self, place, number):
-        NUMBER.pack_into(self.progress, place, number)
+        self.progress[place] = number
 
     def next_tuple(self):
         self.calls += 1
