@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
+from support.watching import Watching
+
+from heronpy.kernel.status import CheckpointStatus
 
 NAME = "Exact"
 NUMBERS = 150_000
@@ -28,11 +27,9 @@ def written(folder: Path) -> list[int]:
     return sorted(int(line) for path in folder.glob("lines-*") for line in path.read_text().split())
 
 
-def named(engine: Engine, role: str) -> psutil.Process | None:
-    for process in engine.processes():
-        if process.name().startswith(role):
-            return process
-    return None
+def checkpoints(watching: Watching) -> CheckpointStatus:
+    """As the master tells them; while there is none, as if there were no run yet."""
+    return watching.status().checkpoints or CheckpointStatus()
 
 
 @pytest.mark.cluster
@@ -49,30 +46,33 @@ def test_every_number_is_counted_and_written_once_whoever_is_killed(engine: Engi
         "checkpoint.interval=500ms",
     )
     wait_until(lambda: written(folder) != [], 60, "a checkpoint is complete", engine.log_tails)
-    for role in ("count[0]", "numbers[0]", "lines[0]", "stream-manager", "relay[1]"):
-        run = engine.status(NAME)["checkpoints"]["run"]
-        process = named(engine, role)
-        assert process is not None, role
-        os.kill(process.pid, signal.SIGKILL)
+    with Watching(engine, NAME) as watching:
+        for number, role in enumerate(("count[0]", "numbers[0]", "lines[0]", "stream-manager", "relay[1]")):
+            run = checkpoints(watching).run
+            watching.kill(role)
 
-        def goes_on(before: int = run) -> bool:
-            status = engine.status(NAME)
-            return bool(status["checkpoints"]["run"] > before and status["state"] == "RUNNING")
+            def goes_on(before: int = run) -> bool:
+                return checkpoints(watching).run > before and watching.status().state == "RUNNING"
 
-        wait_until(goes_on, 60, f"another run after the end of {role}", engine.log_tails)
-        time.sleep(0.7)  # not always at the same place: some have a checkpoint meanwhile
-        checkpoints = engine.status(NAME)["checkpoints"]
-        spoken = "the stream manager of container" if role == "stream-manager" else role
-        because = checkpoints["restored_because"]
-        assert checkpoints["run"] == run + 1, because
-        assert because.startswith(spoken), because
-        assert because.endswith(" ended: signal 9 (killed)"), because
+            wait_until(goes_on, 60, f"another run after the end of {role}", watching.detail)
+            if number % 2 == 0:  # every other run has a checkpoint of its own before it ends
+                newest = watching.newest()
+
+                def saved(before: int = newest) -> bool:
+                    return watching.newest() > before
+
+                wait_until(saved, 60, f"another checkpoint after the end of {role}", watching.detail)
+            spoken = "the stream manager of container" if role == "stream-manager" else role
+            because = checkpoints(watching).restored_because
+            assert checkpoints(watching).run == run + 1, because
+            assert because.startswith(spoken), because
+            assert because.endswith(" ended: signal 9 (killed)"), because
     assert 0 < len(written(folder)) < NUMBERS
     wait_until(lambda: len(written(folder)) >= NUMBERS, 150, "all are written", engine.log_tails)
     assert written(folder) == list(range(NUMBERS))
     shares = {str(digits): NUMBERS // 100 for digits in range(100)}
     wait_until(lambda: counts(folder) == shares, 10, "all are counted", lambda: str(counts(folder)))
-    checkpoints = engine.status(NAME)["checkpoints"]
-    assert checkpoints["run"] == 6, checkpoints["restored_because"]
+    last = engine.status(NAME)["checkpoints"]
+    assert last["run"] == 6, last["restored_because"]
     engine.ok("kill", NAME)
     assert engine.leftovers() == []

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
+from pathlib import Path
 
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
-
-
-def emitted(status: dict[str, Any]) -> int:
-    return sum(int(i["emitted"]) for i in status["instances"])
+from support.watching import Watching
 
 
 @pytest.mark.cluster
-def test_a_paused_topology_emits_nothing_until_it_is_activated(engine: Engine) -> None:
-    engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "pausing")
-    wait_until(lambda: emitted(engine.status("pausing")) > 3, 20, "first tuples")
+def test_a_paused_topology_emits_nothing_until_it_is_activated(engine: Engine, tmp_path: Path) -> None:
+    def emitted() -> int:
+        return int.from_bytes((tmp_path / "emitted").read_bytes(), "little")
 
-    engine.ok("deactivate", "pausing")
-    time.sleep(3)  # numbers are two seconds old at most: the last are in
-    paused = engine.status("pausing")
-    assert paused["state"] == "PAUSED"
-    time.sleep(3)
-    assert emitted(engine.status("pausing")) == emitted(paused)
+    engine.ok("submit", str(TOPOLOGIES / "witnessed.py"), str(tmp_path))
+    with Watching(engine, "Witnessed") as watching:
 
-    engine.ok("activate", "pausing")
-    wait_until(lambda: emitted(engine.status("pausing")) > emitted(paused), 10, "new tuples")
-    assert engine.status("pausing")["state"] == "RUNNING"
-    engine.ok("kill", "pausing")
+        def reported() -> int:
+            return sum(one.emitted for one in watching.status().instances)
+
+        wait_until(lambda: reported() > 3, 20, "first tuples", watching.detail)
+
+        engine.ok("deactivate", "Witnessed")
+        paused = emitted()
+        assert watching.status().state == "PAUSED"
+        # The last report has every tuple; a spout that went on at full speed would emit thousands until then.
+        wait_until(lambda: reported() == paused, 10, f"{paused} tuples are reported", watching.detail)
+        assert emitted() == paused
+
+        engine.ok("activate", "Witnessed")
+        wait_until(lambda: reported() > paused, 10, "new tuples", watching.detail)
+        assert watching.status().state == "RUNNING"
+    engine.ok("kill", "Witnessed")
     assert engine.leftovers() == []
