@@ -113,6 +113,8 @@ def test_at_most_once_the_master_may_die_at_any_step_of_an_update(engine: Engine
 
 
 NUMBERS = 40_000
+#: seconds of rest after twenty: more of them than all steps take
+REST = 0.02
 
 
 def test_a_transaction_is_committed_once_whoever_dies_at_which_step_of_it(
@@ -127,7 +129,9 @@ def test_a_transaction_is_committed_once_whoever_dies_at_which_step_of_it(
     crashes = StepCrashes(tmp_path / "crashes")
     engine.environment["PYTHONPATH"] = crashes.pythonpath()
     chosen = [word for each in SETTINGS for word in ("--set", each)]
-    engine.ok("submit", str(TOPOLOGIES / "exact.py"), str(NUMBERS), str(folder), *chosen, timeout=120)
+    engine.ok(
+        "submit", str(TOPOLOGIES / "exact.py"), str(NUMBERS), str(folder), str(REST), *chosen, timeout=120
+    )
     with Watching(engine, "Exact") as watching:
         for step, provocation in provocations.TRANSACTIONS.items():
             crashes.arm(step)
@@ -142,6 +146,7 @@ def test_a_transaction_is_committed_once_whoever_dies_at_which_step_of_it(
 
             wait_until(more, PATIENCE, f"{step}: more is committed", watching.detail)
             print(f"{step}: committed again after {time.monotonic() - begun:.1f} s")
+        (folder / "hurry").touch()
         wait_until(lambda: len(written()) >= NUMBERS, 120, "all are written", watching.detail)
     assert written() == list(range(NUMBERS))
     engine.ok("kill", "Exact")

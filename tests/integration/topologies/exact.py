@@ -10,6 +10,9 @@ from heronpy.transactions import TransactionalSink
 
 NUMBERS = int(sys.argv[1])
 FOLDER = Path(sys.argv[2])
+#: seconds of rest after twenty numbers, until the file exists that asks for the others at once
+REST = float(sys.argv[3])
+HURRY = FOLDER / "hurry"
 
 
 class Numbers(Spout):
@@ -20,7 +23,8 @@ class Numbers(Spout):
         for each in range(number, min(number + 20, NUMBERS)):
             self.emit([each, each % 100], tup_id=each)
         self.state["next"] = min(number + 20, NUMBERS)
-        time.sleep(0.005)
+        if number >= NUMBERS or not HURRY.exists():
+            time.sleep(REST)
 
     def ack(self, tup_id):
         self.state["acked"] = tup_id
