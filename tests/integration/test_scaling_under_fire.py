@@ -170,6 +170,6 @@ def test_at_least_once_nothing_is_lost(engine: Engine, tmp_path: Path) -> None:
     with Watching(engine, TOPOLOGY) as watching:
         shots = under_fire(engine, watching, "at least once", ["relay", *OTHERS], ["count", "relay"])
     assert any(shot.phase for shot in shots), "nobody was killed during an update"
-    words.finish(quiet=12.0)
+    words.finish()
     assert words.missing() == 0
     words.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,10 @@ from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Registration, Tree
 
 TOPOLOGY = "LiveWords"
+
+#: seconds without a new number after which nothing is under way: five reports of every task
+QUIET = 1.0
+NUMBERS_OFTEN = "metrics.interval=200ms"
 
 
 class Account(NamedTuple):
@@ -49,7 +54,7 @@ class LiveWords:
         self.engine = engine
         self.keys = keys
         self.folder = folder
-        chosen = [word for each in settings for word in ("--set", each)]
+        chosen = [word for each in (NUMBERS_OFTEN, *settings) for word in ("--set", each)]
         arguments = (reliability, str(keys), str(slow), str(folder))
         engine.ok("submit", str(TOPOLOGIES / "live_words.py"), *arguments, *chosen, *more, timeout=120)
 
@@ -89,22 +94,24 @@ class LiveWords:
     def rest(self, timeout: float = 120.0) -> None:
         """Pause the source and wait until nothing moves."""
         self.engine.ok("deactivate", TOPOLOGY)
-        self._wait_for_quiet(2.0, timeout)
+        self._wait_for_quiet(timeout)
 
-    def finish(self, quiet: float, timeout: float = 240.0) -> None:
-        """No new words any more; wait until those that failed have come again, and nothing moves."""
+    def finish(self, timeout: float = 240.0) -> None:
+        """No new words any more; wait until all are acked, also those that failed and came again."""
         (self.folder / "stop").touch()
-        self._wait_for_quiet(quiet, timeout)
+        self._wait_for_quiet(timeout, acked=True)
 
-    def _wait_for_quiet(self, seconds: float, timeout: float) -> None:
+    def _wait_for_quiet(self, timeout: float, acked: bool = False) -> None:
+        """Wait until no task has executed anything for a while, and if asked, no word waits for its ack."""
         deadline = time.monotonic() + timeout
         before, since = -1, time.monotonic()
-        while time.monotonic() - since < seconds:
+        while time.monotonic() - since < QUIET:
             assert time.monotonic() < deadline, f"words still flow\n{self.engine.log_tails()}"
-            now = sum(one["executed"] for one in self.engine.status(TOPOLOGY)["instances"])
-            if now != before:
+            instances = self.engine.status(TOPOLOGY)["instances"]
+            now = sum(one["executed"] for one in instances)
+            if now != before or (acked and any(one["pending"] for one in instances)):
                 before, since = now, time.monotonic()
-            time.sleep(0.6)
+            time.sleep(0.1)
 
     def account(self) -> Account:
         """Take a checkpoint and hold all of it against the positions of the source."""
@@ -124,13 +131,24 @@ class LiveWords:
         counted = collections.Counter(saved["count"])
         oracle: collections.Counter[int] = collections.Counter()
         for split, position in saved["words"].items():
-            oracle.update((place * 7919 + int(split) * 104729) % self.keys for place in range(position))
+            oracle.update(_words(int(split), position, self.keys))
         return counted, oracle, saved.get("total", {}).get("tuples", 0)
 
     def end(self) -> None:
         """Kill it; nothing may be left."""
         self.engine.ok("kill", TOPOLOGY)
         assert self.engine.leftovers() == []
+
+
+def _words(split: int, position: int, keys: int) -> dict[int, int]:
+    """How often each word is among the first ones of a split, which repeat themselves after all keys."""
+    assert math.gcd(7919, keys) == 1
+    rounds, rest = divmod(position, keys)
+    counts = dict.fromkeys(range(keys), rounds) if rounds else {}
+    for place in range(rest):
+        word = (place * 7919 + split * 104729) % keys
+        counts[word] = counts.get(word, 0) + 1
+    return counts
 
 
 def _config(engine: Engine) -> Config:
