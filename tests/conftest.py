@@ -17,6 +17,7 @@ from support.reachable import ReachableNetwork
 from support.servers import running
 from support.spark_cluster import SparkCluster
 from support.yarn_cluster import YarnCluster
+from support.yarn_jars import fetch_ahead
 from support.zookeeper import ZooKeeper
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
@@ -49,6 +50,13 @@ class ByServers(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByServers:
     return ByServers(config, log)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Fetch YARN's servers, which takes a minute of waiting for downloads, while other tests run."""
+    wanted = any("yarn_cluster" in getattr(item, "fixturenames", ()) for item in session.items)
+    if wanted and not session.config.option.collectonly:
+        threading.Thread(target=fetch_ahead, name="fetching YARN", daemon=True).start()
 
 
 @pytest.fixture(scope="session")

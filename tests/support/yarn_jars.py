@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import shutil
 import subprocess
 from pathlib import Path
 
-from support.servers import pyspark_folder
+from support.servers import pyspark_folder, running
 
 _POM = Path(__file__).parent / "yarn" / "pom.xml"
 _CACHE = Path("~/.cache/heronpy-tests").expanduser()
@@ -26,18 +27,28 @@ def server_jars() -> Path:
     return folder
 
 
+def fetch_ahead() -> None:
+    """Have them here before a test needs them; if that fails, that test says why."""
+    with contextlib.suppress(OSError, RuntimeError):
+        server_jars()
+
+
 def _fetch(version: str, folder: Path) -> None:
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     command = ["mvn", "-B", "-q", "-f", str(_POM), "dependency:copy-dependencies"]
-    done = subprocess.run(
+    with subprocess.Popen(
         [*command, f"-Dhadoop.version={version}", f"-DoutputDirectory={unfinished}"],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if done.returncode:
-        msg = f"Maven cannot fetch YARN's servers {version}:\n{done.stdout}{done.stderr}"
+    ) as maven:
+        # like a server, it is not of the test that happens to run
+        running.add(str(maven.pid))
+        said, _ = maven.communicate()
+        running.discard(str(maven.pid))
+    if maven.returncode:
+        msg = f"Maven cannot fetch YARN's servers {version}:\n{said}"
         raise RuntimeError(msg)
     unfinished.rename(folder)
