@@ -126,7 +126,7 @@ def flows_on(fire: Fire, engine: Engine) -> None:
     """From every relay to every ledger."""
     since = fire.sizes()
     wait_until(lambda: fire.flows(since), 30, "tuples", engine.log_tails)
-    time.sleep(1.0)
+    time.sleep(0.3)
 
 
 def test_zookeeper_that_is_not_there_is_one_line_and_nothing_is_started(engine: Engine) -> None:

@@ -148,7 +148,7 @@ class YarnCluster:
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
             "yarn.resourcemanager.connect.retry-interval.ms": "1000",
             "yarn.node-attribute.fs-store.root-dir": f"file://{self._root}/attributes",
-            "yarn.nm.liveness-monitor.expiry-interval-ms": "10000",
+            "yarn.nm.liveness-monitor.expiry-interval-ms": "6000",
             "yarn.am.liveness-monitor.expiry-interval-ms": "60000",
         }
 
