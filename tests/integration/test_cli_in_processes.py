@@ -166,10 +166,10 @@ def test_a_start_that_takes_too_long_names_who_is_late(
     engine: Engine, beginning_with: Callable[[str], str]
 ) -> None:
     said = engine.fails(
-        "submit", beginning_with("time.sleep(600)"), "--timeout", "8s", "--set", "kill.timeout=1s", code=3
+        "submit", beginning_with("time.sleep(600)"), "--timeout", "10s", "--set", "kill.timeout=1s", code=3
     )
     assert said.splitlines()[-1].startswith(
-        "error: topology 'Slow' did not run within 8s: waiting for words[0] in container 1"
+        "error: topology 'Slow' did not run within 10s: waiting for words[0] in container 1"
     )
     assert "heronpy kill Slow" in said
     engine.ok("kill", "Slow")

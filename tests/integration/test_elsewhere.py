@@ -59,7 +59,7 @@ class Elsewhere:
         settings = {
             **servers.settings(self.root),
             "scheduler.name": "elsewhere",
-            "state.zookeeper.session": "4s",
+            "state.zookeeper.session": "6s",
         }
         for key, value in settings.items():
             engine.environment[f"HERONPY_{key.upper().replace('.', '_')}"] = value
