@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO
 
 import psutil
 from support.engine import Engine, wait_until
@@ -62,24 +61,22 @@ def stop(processes: Iterable[psutil.Process]) -> None:
 
 
 def stop_without_the_lock(engine: Engine, processes: Sequence[psutil.Process]) -> None:
-    """Not while one holds the lock of the state tree: nobody ends them, and all others would wait for it."""
-    while True:
+    """Stop them while none of them can hold the lock of the state tree, because this process does.
+
+    One that was stopped with the lock keeps it: then no other process can show that it lives, and containers
+    that the test does not mean are replaced as well.
+    """
+    with (engine.home / "state" / "@lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         stop(processes)
-        with (engine.home / "state" / "@lock").open() as lock:
-            try:
-                wait_until(lambda: _locked(lock), 1, "the lock is free")
-            except AssertionError:
-                resume(processes)
-            else:
-                return
+        wait_until(lambda: all(map(_stands, processes)), 10, "all stand still")
 
 
-def _locked(lock: IO[str]) -> bool:
+def _stands(process: psutil.Process) -> bool:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        return bool(process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE))
+    except psutil.NoSuchProcess:
+        return True
 
 
 def resume(processes: Iterable[psutil.Process]) -> None:

@@ -1,11 +1,42 @@
-"""What the spout of topologies/replaying.py writes down."""
+"""What topologies/replaying.py writes down: numbers sent, acked and processed."""
 
 from __future__ import annotations
 
+import struct
+from array import array
+from collections import Counter
 from pathlib import Path
+
+from support.engine import wait_until
+
+ENTRY = struct.Struct("<II")
+
+
+def sent(folder: Path) -> Counter[int]:
+    """How often each number was sent, by all processes that the spout has had."""
+    return Counter(_numbers(folder / "sent"))
+
+
+def processed(folder: Path) -> Counter[int]:
+    """How often each number was processed, by all processes that the ledgers have had."""
+    ledgers = [path.read_bytes() for path in folder.glob("ledger-*")]
+    return Counter(number for data in ledgers for number, _ in ENTRY.iter_unpack(data))
 
 
 def progress(folder: Path) -> tuple[int, int]:
-    """Numbers acked and replayed so far."""
-    words = (folder / "progress").read_text().split() if (folder / "progress").exists() else []
-    return (int(words[0]), int(words[1])) if len(words) == 2 else (0, 0)
+    """Numbers acked so far, and how often one was sent again."""
+    numbers = _numbers(folder / "sent")
+    return len(set(_numbers(folder / "acked"))), len(numbers) - len(set(numbers))
+
+
+def drain(folder: Path) -> None:
+    """Stop the source and wait until all that it sent is acked."""
+    (folder / "stop").touch()
+    wait_until((folder / "stopped").exists, 30, "the end of the source", lambda: str(progress(folder)))
+    total = len(sent(folder))
+    wait_until(lambda: progress(folder)[0] == total, 90, f"{total} acks", lambda: str(progress(folder)))
+
+
+def _numbers(path: Path) -> array[int]:
+    data = path.read_bytes() if path.exists() else b""
+    return array("I", data[: len(data) // 4 * 4])

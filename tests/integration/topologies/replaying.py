@@ -1,9 +1,14 @@
-"""A source that can replay: every number is acked in the end, whatever dies on the way."""
+"""A source that can replay: every number is acked in the end, whatever dies on the way.
+
+Numbers flow until there are TUPLES of them, or there is a file `stop`. What is sent, acked and processed
+is appended to files at once, so they tell of every process that a task has had, whichever of them was killed.
+"""
 
 import math
 import struct
 import sys
 import time
+from array import array
 from pathlib import Path
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
@@ -12,36 +17,47 @@ TUPLES = int(sys.argv[1])
 FOLDER = Path(sys.argv[2])
 #: numbers a second, so that a test knows how long data flows
 RATE = float(sys.argv[3]) if len(sys.argv) > 3 else math.inf
+#: numbers between two looks for the file `stop`
+LOOK = 256
+NUMBER = struct.Struct("<I")
 ENTRY = struct.Struct("<II")
 
 
 class Numbers(Spout):
+    """A successor sends again what its predecessors have sent without an ack, and goes on from there."""
+
     outputs = ["number"]
 
     def initialize(self, config, context):
-        self.number = 0
+        self.sent = (FOLDER / "sent").open("a+b", buffering=0)
+        self.acked = (FOLDER / "acked").open("a+b", buffering=0)
+        sent, acked = self.read(self.sent), self.read(self.acked)
+        self.again = sorted(sent - acked, reverse=True)
+        self.number = self.first = max(sent, default=-1) + 1
         self.begun = time.monotonic()
-        self.again = []
-        self.acked = 0
-        self.replayed = 0
-        self.progress = FOLDER / "progress"
+        self.stopped = False
+
+    def read(self, file):
+        file.seek(0)
+        return set(array("I", file.read()))
 
     def next_tuple(self):
         if self.again:
-            self.replayed += 1
-            number = self.again.pop()
-            self.emit([number], tup_id=number)
-        elif self.number < min(TUPLES, 1 + RATE * (time.monotonic() - self.begun)):
-            self.emit([self.number], tup_id=self.number)
+            self.send(self.again.pop())
+        elif self.number % LOOK == 0 and (FOLDER / "stop").exists():
+            if not self.stopped:
+                self.stopped = True
+                (FOLDER / "stopped").touch()
+        elif self.number < min(TUPLES, self.first + 1 + RATE * (time.monotonic() - self.begun)):
             self.number += 1
+            self.send(self.number - 1)
+
+    def send(self, number):
+        self.sent.write(NUMBER.pack(number))
+        self.emit([number], tup_id=number)
 
     def ack(self, tup_id):
-        self.acked += 1
-        if self.acked % 1000 == 0 or self.acked == TUPLES:
-            # renamed, so that nobody ever reads half of it
-            draft = self.progress.with_suffix(".new")
-            draft.write_text(f"{self.acked} {self.replayed}")
-            draft.replace(self.progress)
+        self.acked.write(NUMBER.pack(tup_id))
 
     def fail(self, tup_id):
         self.again.append(tup_id)
