@@ -28,7 +28,7 @@ from support.fleet import (
     victim,
     words,
 )
-from support.replaying import drain, processed, progress, sent
+from support.replaying import acks, drain, processed, progress, sent
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
@@ -47,10 +47,10 @@ MOMENT, PATIENCE = 1.0, 6.0
 STORM = 6
 
 #: their death concerns data in flight; a container is all processes of it at once
-NEEDED = ("relay", "stream-manager", "executor", "container")
+NEEDED = ("relay", "stream-manager", "executor", "container", "numbers")
 BYSTANDERS = ("metrics-manager", "topology-master", "scheduler")
 #: while one of these stands still, the spout may soon have nothing more to send
-ON_THE_PATH = ("relay", "stream-manager", "container")
+ON_THE_PATH = ("relay", "stream-manager", "container", "numbers")
 
 
 def submit(engine: Engine, folder: Path, *settings: str, options: tuple[str, ...] = ()) -> None:
@@ -63,8 +63,8 @@ def submit(engine: Engine, folder: Path, *settings: str, options: tuple[str, ...
 
 def flow(engine: Engine, folder: Path) -> None:
     """Wait until so much more is acked that it cannot all have been in flight before."""
-    enough = progress(folder)[0] + FLOW
-    wait_until(lambda: progress(folder)[0] >= enough, 90, "a flow of data", engine.log_tails)
+    enough = acks(folder) + FLOW
+    wait_until(lambda: acks(folder) >= enough, 90, "a flow of data", engine.log_tails)
 
 
 def sent_again(folder: Path, replayed: int, role: str) -> None:
@@ -107,12 +107,20 @@ def outlast(engine: Engine, folder: Path, role: str) -> None:
     old: Sequence[psutil.Process] = members(chosen) if role == "container" else [chosen]
     home = next((each for each, p in executors(engine).items() if p.pid == os.getsid(chosen.pid)), -1)
     complaints = logs(engine).count("silent for ")
-    acked = progress(folder)[0]
+    acked, meanwhile = acks(folder), 0
+
+    def ended() -> bool:
+        nonlocal meanwhile
+        now = acks(folder)
+        if any(map(alive, old)):
+            meanwhile = now - acked
+            return False
+        return True
+
     begun = time.monotonic()
     stop(old)
-    wait_until(lambda: not any(map(alive, old)), 30, f"the end of {role}", engine.log_tails)
+    wait_until(ended, 30, f"the end of {role}", engine.log_tails)
     took = time.monotonic() - begun
-    meanwhile = progress(folder)[0] - acked
     print(f"{role} ended after {took:.1f} s, {meanwhile} acked meanwhile")
     assert took > SILENCE / 2
     assert meanwhile > 0 or role in ON_THE_PATH
@@ -152,7 +160,7 @@ def test_whatever_stands_still_for_a_moment_goes_on_as_if_nothing_had_been(
 ) -> None:
     submit(engine, tmp_path, f"container.silence={PATIENCE:g}s", PATIENT)
     before = {p.pid for p in engine.processes()}
-    for role in ("relay", "stream-manager", "executor", *BYSTANDERS):
+    for role in ("relay", "stream-manager", "executor", "numbers", *BYSTANDERS):
         old = victim(engine, role)
         stop([old])
         time.sleep(MOMENT)

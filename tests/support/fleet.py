@@ -44,11 +44,13 @@ def home_of(engine: Engine, role: str) -> int:
 
 
 def victim(engine: Engine, role: str) -> psutil.Process:
-    """One that plays the role, but not beside the spout, whose successor would start from the beginning."""
+    """One that plays the role; beside the spout only if it is the spout, so that no fault is two."""
     if role == "scheduler":
         found = scheduler(engine)
         assert found is not None
         return found
+    if role == "numbers":
+        return named(engine, role)[0]
     spout = home_of(engine, "numbers")
     if role == "executor":
         return next(p for container, p in executors(engine).items() if container not in (0, spout))

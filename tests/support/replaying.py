@@ -23,6 +23,12 @@ def processed(folder: Path) -> Counter[int]:
     return Counter(number for data in ledgers for number, _ in ENTRY.iter_unpack(data))
 
 
+def acks(folder: Path) -> int:
+    """How many acks came so far, those of numbers that were sent again by a new spout included."""
+    path = folder / "acked"
+    return path.stat().st_size // 4 if path.exists() else 0
+
+
 def progress(folder: Path) -> tuple[int, int]:
     """Numbers acked so far, and how often one was sent again."""
     numbers = _numbers(folder / "sent")
