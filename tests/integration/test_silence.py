@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,13 +71,18 @@ def sent_again(folder: Path, replayed: int, role: str) -> None:
     wait_until(lambda: progress(folder)[1] > replayed, 30, f"a replay of what was lost with {role}")
 
 
-def settle(folder: Path) -> Counter[int]:
+def settle(folder: Path) -> None:
     """End the source; all that was sent has been processed, nothing more often than it was sent."""
     drain(folder)
     seen, expected = processed(folder), sent(folder)
     assert seen.keys() == expected.keys(), "lost or unexpected numbers"
     assert seen <= expected, "a number was processed more often than it was sent"
-    return seen
+
+
+def settle_without_replay(folder: Path) -> None:
+    """… and nothing was sent twice, so each number was processed once."""
+    settle(folder)
+    assert progress(folder)[1] == 0
 
 
 def kill(engine: Engine) -> None:
@@ -105,6 +109,7 @@ def outlast(engine: Engine, folder: Path, role: str) -> None:
     """Let the role stand still until it is ended, and wait for its replacement and for data to flow."""
     chosen = victim(engine, "executor" if role == "container" else role)
     old: Sequence[psutil.Process] = members(chosen) if role == "container" else [chosen]
+    assert len(old) >= (4 if role == "container" else 1)
     home = next((each for each, p in executors(engine).items() if p.pid == os.getsid(chosen.pid)), -1)
     complaints = logs(engine).count("silent for ")
     acked, meanwhile = acks(folder), 0
@@ -149,9 +154,8 @@ def test_a_bystander_that_stands_still_for_too_long_is_replaced_and_no_tuple_is_
     with no_twins(engine):
         for role in BYSTANDERS:
             outlast(engine, tmp_path, role)
-            assert progress(tmp_path)[1] == 0
-        seen = settle(tmp_path)
-    assert set(seen.values()) == {1}
+            assert progress(tmp_path)[1] == 0, role
+        settle_without_replay(tmp_path)
     kill(engine)
 
 
@@ -167,9 +171,8 @@ def test_whatever_stands_still_for_a_moment_goes_on_as_if_nothing_had_been(
         resume([old])
         flow(engine, tmp_path)
         assert {p.pid for p in engine.processes()} == before, role
-    seen = settle(tmp_path)
+    settle_without_replay(tmp_path)
     assert {p.pid for p in engine.processes()} == before
-    assert set(seen.values()) == {1}
     assert "silent" not in logs(engine)
     kill(engine)
 
@@ -201,9 +204,7 @@ def test_a_zombie_of_a_replaced_container_is_fenced_and_leaves(
     resume(reversed(zombies))
     wait_until(lambda: not any(map(alive, zombies)), 20, "the end of the zombies", engine.log_tails)
     flow(engine, tmp_path)
-    seen = settle(tmp_path)
-    if which == "master":
-        assert set(seen.values()) == {1}
+    (settle_without_replay if which == "master" else settle)(tmp_path)
     assert "another executor has this container" in logs(engine)
     wait_until(lambda: engine.status("Replaying")["state"] == "RUNNING", 30, "a run", engine.log_tails)
     kill(engine)
@@ -238,8 +239,7 @@ def test_a_master_that_is_away_does_no_harm(engine: Engine, tmp_path: Path) -> N
     resume([keeper])
     wait_until(lambda: engine.status("Replaying")["state"] == "RUNNING", 30, "a run", engine.log_tails)
     assert {p.pid for p in engine.processes()} >= before
-    seen = settle(tmp_path)
-    assert set(seen.values()) == {1}
+    settle_without_replay(tmp_path)
     kill(engine)
 
 
