@@ -29,7 +29,8 @@ from support.fleet import (
 )
 from support.replaying import acks, drain, processed, progress, sent
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+#: one topology bears up to seven faults in turn
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(480)]
 
 #: more than is ever sent: the source is stopped when the test has seen enough
 ENDLESS = 1 << 31
