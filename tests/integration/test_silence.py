@@ -27,7 +27,7 @@ from support.fleet import (
     victim,
     words,
 )
-from support.replaying import acks, drain, processed, progress, sent
+from support.replaying import acks, catch_up, drain, processed, progress, sent
 
 #: one topology bears up to seven faults in turn
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(480)]
@@ -144,6 +144,7 @@ def test_a_part_of_the_path_that_stands_still_for_too_long_is_replaced_and_nothi
             replayed = progress(tmp_path)[1]
             outlast(engine, tmp_path, role)
             sent_again(tmp_path, replayed, role)
+            catch_up(tmp_path)
         settle(tmp_path)
     kill(engine)
 

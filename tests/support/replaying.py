@@ -35,6 +35,17 @@ def progress(folder: Path) -> tuple[int, int]:
     return len(set(_numbers(folder / "acked"))), len(numbers) - len(set(numbers))
 
 
+def catch_up(folder: Path) -> None:
+    """Wait until all that was sent so far is acked: what is replayed later is owed to a later fault."""
+    so_far = sent(folder).keys()
+    wait_until(
+        lambda: so_far <= set(_numbers(folder / "acked")),
+        90,
+        f"acks of the {len(so_far)} numbers sent so far",
+        lambda: str(progress(folder)),
+    )
+
+
 def drain(folder: Path) -> None:
     """Stop the source and wait until all that it sent is acked."""
     (folder / "stop").touch()
