@@ -7,9 +7,9 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,7 +20,7 @@ from support.yarn_cluster import YarnCluster
 from support.yarn_jars import fetch_ahead
 from support.zookeeper import ZooKeeper
 from xdist.remote import Producer  # type: ignore[import-untyped]
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
 
 from heronpy.kernel.processes import process
 
@@ -35,21 +35,58 @@ settings.load_profile("heronpy")
 #: how long what a test has ended may take to be gone
 GRACE = 5.0
 
+#: fixtures that start servers once for a run, and the group of the tests that use them; the first one counts
+SERVERS = {
+    "yarn_cluster_of_the_run": "yarn",
+    "spark_cluster_of_the_run": "spark",
+    "reachable_zookeeper_of_the_run": "zookeeper",
+    "ensemble_of_the_run": "zookeeper",
+    "zookeeper": "zookeeper",
+}
+#: who shares a fixture of these scopes
+SHARING: dict[str, type[pytest.Collector]] = {"class": pytest.Class, "module": pytest.Module}
 
-#: servers that are started once for all tests of the files that are named for them
-SHARED = ("yarn", "spark", "zookeeper")
+
+def group_of(item: pytest.Function) -> str | None:
+    """Tests of one group share what is dear to start, and so run in one process."""
+    for fixture, server in SERVERS.items():
+        if fixture in item.fixturenames:
+            return server
+    for definitions in item._fixtureinfo.name2fixturedefs.values():
+        if (sharing := SHARING.get(definitions[-1].scope)) and (parent := item.getparent(sharing)):
+            return parent.nodeid
+    return None
 
 
-class ByServers(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types that mypy finds
-    """Tests that share servers run in one process, when they are spread over several."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return next((server for server in SHARED if server in file), nodeid)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
+    return LoadGroupScheduling(config, log)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByServers:
-    return ByServers(config, log)
+def _id_with_group(item: pytest.Item) -> str:
+    group = group_of(item) if isinstance(item, pytest.Function) else None
+    return f"{item.nodeid}@{group}" if group else item.nodeid
+
+
+class Grouped(NamedTuple):
+    """What a worker tells the scheduler of a test."""
+
+    nodeid: str
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
+    """The scheduler knows tests by the ids that workers send here, so these, and no others, name groups.
+
+    The mark xdist_group does not do: pytest 9.2 ignores the ids that xdist gives to tests with it.
+    """
+    if not hasattr(session.config, "workerinput"):
+        return (yield)
+    items = session.items
+    session.items = [Grouped(_id_with_group(item)) for item in items]  # type: ignore[misc]
+    try:
+        return (yield)
+    finally:
+        session.items = items
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

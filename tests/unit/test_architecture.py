@@ -75,6 +75,30 @@ IO = {
     "zmq",
 }
 
+#: what starts servers, or processes of the engine: for tests/integration only
+SERVER_FIXTURES = {
+    "engine",
+    "ensemble_of_the_run",
+    "network",
+    "reachable_zookeeper",
+    "spark_cluster",
+    "spark_cluster_of_the_run",
+    "yarn_cluster",
+    "yarn_cluster_of_the_run",
+    "zookeeper",
+}
+SERVER_MODULES = {
+    "support.engine",
+    "support.reachable",
+    "support.servers",
+    "support.spark_application",
+    "support.spark_cluster",
+    "support.spark_session",
+    "support.yarn_cluster",
+    "support.zookeeper",
+}
+SERVER_MARKS = {"pytest.mark.cluster", "pytest.mark.slow", "pytest.mark.soak"}
+
 
 def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
@@ -172,6 +196,21 @@ def test_a_module_fits_into_a_head(path: Path) -> None:
     assert len(source.splitlines()) <= 500
     if source.strip() and path not in GENERATED:
         assert ast.get_docstring(ast.parse(source)), "says in one line what it is"
+
+
+def test_unit_tests_start_no_cluster() -> None:
+    tests = sorted((ROOT / "tests/unit").rglob("*.py"))
+    assert len(tests) > 100
+    assert [(name(path), found) for path in tests if (found := uses_of_servers(path))] == []
+
+
+def uses_of_servers(path: Path) -> set[str]:
+    """Marks, fixtures and modules that belong into tests/integration."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    marks = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)} & SERVER_MARKS
+    fixtures = {node.arg for node in nodes if isinstance(node, ast.arg)} & SERVER_FIXTURES
+    modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return marks | fixtures | modules & SERVER_MODULES
 
 
 def test_the_generated_code_is_of_the_definition(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The Spark scheduler: the contract, on this machine and on a cluster, and what only it has."""
+"""The Spark scheduler: the contract, whole on this machine and in part on a cluster, and what only it has."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from support.contracts import only
 from support.spark_application import QUICK, SparkApplication
 from support.spark_cluster import SparkCluster
 from typing_extensions import override
@@ -98,6 +99,13 @@ class ShippingLauncher(Launcher):
         return [json.loads(path.read_text()) for path in sorted(self.folder.glob("*.json"))]
 
 
+@only(
+    # what goes through Spark's master and workers; the rest is decided in the driver
+    SchedulerContract.test_on_schedule_starts_the_master_and_every_container,
+    SchedulerContract.test_on_kill_leaves_nothing_and_can_be_repeated,
+    SchedulerContract.test_on_restart_touches_only_the_named,
+    SchedulerContract.test_watch_reports_a_container_that_died,
+)
 class TestOnACluster(SchedulerContract):
     @pytest.fixture(autouse=True)
     def _application(self, there: SparkApplication, spark_cluster: SparkCluster) -> None:
