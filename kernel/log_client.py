@@ -24,10 +24,11 @@ LOOK = 2.0
 class LogClient:
     """A registered client of everybody who has logs. Keep it for as long as you ask questions."""
 
-    def __init__(self, state: StateManager, topology: str) -> None:
+    def __init__(self, state: StateManager, topology: str, *, patience: float = PATIENCE) -> None:
         self._state = state
         self._tree = Tree(topology)
         self._visitor = Visitor(state, topology)
+        self.patience = patience
         self._desks: dict[int, _Desk] = {}
         self._looked_at = float("-inf")
         self._questions = 0
@@ -100,7 +101,7 @@ class LogClient:
 
     def _wait(self, containers: Collection[int]) -> None:
         now = time.monotonic()
-        deadline, again = now + PATIENCE, now + AGAIN
+        deadline, again = now + self.patience, now + AGAIN
         while now < deadline and any(self._owes(container) for container in containers):
             self._visitor.reactor.turn(min(deadline, again) - now)
             now = time.monotonic()

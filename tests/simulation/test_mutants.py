@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from support.simulation.mutants import MUTANTS, Mutant, drop_one_in_100_000
 from support.simulation.run import Outcome, profile_of, run_in_bulk, run_schedule
 
-#: a mutant must be caught within this many schedules of its profiles
+#: where the remembered seed does not show a mutant any more, this many schedules of its profiles must
 ENOUGH = 150
 FIRST = 5000
 
 
 def caught(mutant: Mutant) -> Outcome | None:
-    """The first schedule that an oracle complains about, as it should."""
+    """The first schedule that an oracle complains about: the remembered one, or one that is searched for."""
     suited = (seed for seed in range(FIRST, FIRST + 10 * ENOUGH) if profile_of(seed) in mutant.profiles)
-    for _, seed in zip(range(ENOUGH), suited, strict=False):
+    for seed in (mutant.seed, *itertools.islice(suited, ENOUGH)):
         outcome = run_schedule(seed)
         crashes = [failure for failure in outcome.failures if failure.startswith("error")]
         assert not crashes, f"the mutant itself is broken: {crashes}"
@@ -23,8 +25,6 @@ def caught(mutant: Mutant) -> Outcome | None:
     return None
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", sorted(MUTANTS))
 def test_a_mutant_is_caught_and_the_engine_is_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = MUTANTS[name]
@@ -33,6 +33,10 @@ def test_a_mutant_is_caught_and_the_engine_is_not(name: str, monkeypatch: pytest
         outcome = caught(mutant)
     assert outcome is not None, f"{ENOUGH} schedules from seed {FIRST} on did not show it"
     print(f"caught by {outcome}")
+    if outcome.seed != mutant.seed:
+        print(
+            f"remember seed {outcome.seed} for {name} in mutants.py: {mutant.seed} does not show it any more"
+        )
     assert run_schedule(outcome.seed).failures == []
 
 

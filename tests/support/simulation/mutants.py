@@ -25,11 +25,12 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 class Mutant(NamedTuple):
-    """What is wrong, which schedules show it, and which oracles complain."""
+    """What is wrong, which schedules show it, which oracles complain, and a seed where they do."""
 
     patch: Patch
     profiles: tuple[Profile, ...]
     oracles: tuple[str, ...]
+    seed: int
 
 
 def position_check_off(patch: pytest.MonkeyPatch) -> None:
@@ -165,16 +166,18 @@ def deaths_together_not_counted(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTANTS: dict[str, Mutant] = {
-    "position_check_off": Mutant(position_check_off, ("links", "tracked", "untracked"), ("order",)),
-    "instance_fence_off": Mutant(instance_fence_off, ("tracked", "untracked"), ("fence",)),
-    "container_fence_off": Mutant(container_fence_off, ("tracked", "untracked"), ("fence",)),
-    "ack_before_process": Mutant(ack_before_process, ("tracked",), ("lost",)),
-    "reorder_on_reconnect": Mutant(reorder_on_reconnect, ("links",), ("lost", "order", "liveness")),
-    "resend_to_a_new_incarnation": Mutant(resend_to_a_new_incarnation, ("untracked",), ("duplicated",)),
-    "link_numbers_not_checked": Mutant(link_numbers_not_checked, ("links",), ("lost", "order", "liveness")),
-    "timeouts_never_found": Mutant(timeouts_never_found, ("tracked",), ("liveness",)),
-    "gaps_never_told": Mutant(gaps_never_told, ("links",), ("lost", "liveness")),
-    "losses_not_counted": Mutant(losses_not_counted, ("untracked",), ("interval",)),
-    "deaths_together_not_counted": Mutant(deaths_together_not_counted, ("untracked",), ("interval",)),
-    "emitters_never_probe": Mutant(emitters_never_probe, ("tracked", "untracked"), ("liveness",)),
+    "position_check_off": Mutant(position_check_off, ("links", "tracked", "untracked"), ("order",), 5004),
+    "instance_fence_off": Mutant(instance_fence_off, ("tracked", "untracked"), ("fence",), 5014),
+    "container_fence_off": Mutant(container_fence_off, ("tracked", "untracked"), ("fence",), 5017),
+    "ack_before_process": Mutant(ack_before_process, ("tracked",), ("lost",), 5008),
+    "reorder_on_reconnect": Mutant(reorder_on_reconnect, ("links",), ("lost", "order", "liveness"), 5004),
+    "resend_to_a_new_incarnation": Mutant(resend_to_a_new_incarnation, ("untracked",), ("duplicated",), 5027),
+    "link_numbers_not_checked": Mutant(
+        link_numbers_not_checked, ("links",), ("lost", "order", "liveness"), 5004
+    ),
+    "timeouts_never_found": Mutant(timeouts_never_found, ("tracked",), ("liveness",), 5008),
+    "gaps_never_told": Mutant(gaps_never_told, ("links",), ("lost", "liveness"), 5004),
+    "losses_not_counted": Mutant(losses_not_counted, ("untracked",), ("interval",), 5201),
+    "deaths_together_not_counted": Mutant(deaths_together_not_counted, ("untracked",), ("interval",), 5051),
+    "emitters_never_probe": Mutant(emitters_never_probe, ("tracked", "untracked"), ("liveness",), 5002),
 }

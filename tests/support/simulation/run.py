@@ -87,8 +87,8 @@ def run_schedule(seed: int, *, tracing: bool = False) -> Outcome:
 
 
 def run_many(seeds: Sequence[int]) -> list[Outcome]:
-    """Many schedules, on all cores."""
-    cores = os.cpu_count() or 1
+    """Many schedules, on all cores but those of other workers of the test run."""
+    cores = max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
     command = [sys.executable, "-m", "support.simulation.share"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     workers = [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,23 +20,11 @@ from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.plugins.state import hooks
+from heronpy.plugins.state.localfs import guard
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
-from heronpy.testing.contracts.state_manager import SOON, Told
+from heronpy.testing.contracts.state_manager import SOON, Told, increment
 
 Opener = Callable[[Path], StateManager]
-
-INCREMENT = """
-import os, sys
-from heronpy.kernel.config import load_config
-from heronpy.plugins.state.localfs.manager import LocalFsStateManager
-from heronpy.testing.contracts.state_manager import increment
-
-state = LocalFsStateManager()
-state.initialize(load_config(os.devnull, environ={}, flags={"home": sys.argv[1]}))
-for _ in range(200):
-    increment(state, "/count")
-state.close()
-"""
 
 OWN = """
 import os, sys, time
@@ -52,17 +40,37 @@ time.sleep(60)
 """
 
 
-@pytest.mark.timeout(400)
-def test_eight_processes_lose_no_increment(state: StateManager, tmp_path: Path) -> None:
+def test_eight_processes_lose_no_increment(
+    state: StateManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state.create("/count", b"0")
-    with contextlib.ExitStack() as stack:
-        processes = []
-        for _ in range(8):
-            command = [sys.executable, "-c", INCREMENT, str(tmp_path)]
-            processes.append(stack.enter_context(subprocess.Popen(command)))
-            stack.callback(processes[-1].kill)
-        assert [process.wait() for process in processes] == [0] * 8
-    assert state.get("/count").value == b"1600"
+    monkeypatch.setattr(guard, "LOCK_SECONDS", 100.0)  # a busy machine keeps eight waiting for long
+    wait, start = os.pipe()
+    children = [forked_counter(tmp_path, wait, start) for _ in range(8)]
+    os.close(wait)
+    os.close(start)  # now all of them begin
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 8
+    assert state.get("/count").value == b"200"
+
+
+def forked_counter(home: Path, wait: int, start: int) -> int:
+    """A process that adds one 25 times, as soon as all writing ends of the pipe are closed."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        os.close(start)
+        state = LocalFsStateManager()
+        state.initialize(load_config(os.devnull, environ={}, flags={"home": str(home)}))
+        os.read(wait, 1)
+        for _ in range(25):
+            increment(state, "/count")
+        state.close()
+        os._exit(0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
 
 
 def test_fifty_lives_leave_no_descriptor_thread_or_file(open_state: Opener, tmp_path: Path) -> None:
