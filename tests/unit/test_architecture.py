@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -104,8 +105,13 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imports(path: Path, *, typing_too: bool = False) -> Iterator[str]:
+@functools.cache
+def imports(path: Path, *, typing_too: bool = False) -> tuple[str, ...]:
     """Every module that is imported, at whatever depth; those for the type checker only when asked."""
+    return tuple(_imports(path, typing_too))
+
+
+def _imports(path: Path, typing_too: bool) -> Iterator[str]:
     waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
         node = waiting.pop()
