@@ -172,5 +172,5 @@ class Saving(RuleBasedStateMachine):
         assert list(map(repr, state.items())) == list(map(repr, self.model.items()))
 
 
-Saving.TestCase.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
+Saving.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestSaving = Saving.TestCase

@@ -102,7 +102,7 @@ def test_no_container_is_ever_over_capacity(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(CALM, max_examples=30)
+@CALM
 @given(topology=topologies(), data=st.data())
 def test_any_chain_of_repacks_keeps_what_it_can_where_it_is(
     kind: type[ResourceManager], topology: LogicalPlan, data: st.DataObject

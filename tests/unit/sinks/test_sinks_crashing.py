@@ -153,9 +153,9 @@ class SinkingSegments(Sinking):
     name = "segments"
 
 
-Sinking.TestCase.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+Sinking.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 SinkingRows.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
-SinkingSegments.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+SinkingSegments.TestCase.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
 TestSinkingFiles = Sinking.TestCase
 TestSinkingRows = SinkingRows.TestCase
 TestSinkingSegments = SinkingSegments.TestCase
