@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.left_out import pytest_terminal_summary  # noqa: F401
 from support.reachable import ReachableNetwork
 from support.servers import running
 from support.spark_cluster import SparkCluster

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
+from support.small_disk import small_disk as small_disk_of
 
 BROKEN = TOPOLOGIES / "broken.py"
 TRICKLE = TOPOLOGIES / "trickle.py"
@@ -95,15 +95,10 @@ def test_a_port_in_use_is_named(engine: Engine) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk() -> Iterator[Path]:
     """A disk with room for almost nothing."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
+    with small_disk_of(64) as disk:
+        yield disk
 
 
 @pytest.mark.cluster

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
+from support.needs import needs_java
 from support.spark_application import QUICK
 from support.zookeeper import ZooKeeper
 
@@ -31,6 +32,7 @@ def executors(engine: Engine) -> dict[str, int]:
 
 
 def test_a_topology_runs_as_tasks_on_this_machine_and_ends_with_its_driver(engine: Engine) -> None:
+    needs_java()
     engine.patience = 180.0
     conf = ("--set", f"scheduler.spark.conf={','.join(QUICK)}")
     engine.ok("submit", TRICKLE, "t", "--scheduler", "spark", *conf, "--timeout", "120s")

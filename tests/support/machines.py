@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from support.namespaces import on_machine
 from typing_extensions import override
 
 from heronpy import hookimpl
@@ -74,7 +75,7 @@ class _OnMachines(Launcher):
         if machine is None:
             return launch
         sockets = TopologyLaunch.read(launch.files[0]).sockets
-        front = ("ip", "netns", "exec", machine, "sh", "-c", _OWN_SOCKETS, sockets)
+        front = (*on_machine(machine), "unshare", "--mount", "sh", "-c", _OWN_SOCKETS, sockets)
         return msgspec.structs.replace(launch, argv=(*front, *launch.argv))
 
 

@@ -3,56 +3,88 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
-import shutil
 import subprocess
 from types import TracebackType
 from typing import Self
 
-_numbers = itertools.count(1)
+from support.needs import needs_command, needs_namespaces, own_user
+
+
+class Holder:
+    """A process that does nothing but keep new namespaces: they end with it, and it ends with us."""
+
+    def __init__(self, *unshare: str) -> None:
+        self._process = subprocess.Popen(
+            [*unshare, "sh", "-c", "echo && exec cat"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        if not self._process.stdout.readline():
+            _, told = self._process.communicate()
+            msg = f"{' '.join(unshare)}: {told.strip()}"
+            raise RuntimeError(msg)
+
+    @property
+    def folder(self) -> str:
+        """What the kernel shows of it."""
+        return f"/proc/{self._process.pid}"
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
 
 
 class Network:
     """Machines with an address each on one network, and a hub that passes packets between them.
 
-    Nothing here touches the network of whoever runs the tests. Needs root and iproute2.
+    A machine is named by the file of its network namespace. Nothing here touches the network that the tests
+    run on, so a normal user may have one as well: as root of a user namespace, to which all machines belong.
     """
 
     subnet = "10.77.0.0/24"
 
     def __init__(self, machines: int) -> None:
-        require_tools()
-        name = f"heronpy-{os.getpid()}-{next(_numbers)}"
-        self.hub = f"{name}-hub"
-        self.machines = [f"{name}-{number}" for number in range(1, machines + 1)]
-        self._addresses = {each: f"10.77.0.{n}" for n, each in enumerate([self.hub, *self.machines], 1)}
+        needs_namespaces()
+        for tool in ("ip", "ss"):
+            needs_command(tool, "iproute2")
         self._cuts: list[tuple[str, str]] = []
         self._isolated: list[str] = []
-        try:
+        with contextlib.ExitStack() as made:
+            hub = Holder("unshare", *own_user(), "--net")
+            made.callback(hub.close)
+            enter = ("nsenter", f"--user={hub.folder}/ns/user", "--preserve-credentials")
+            self._as_root = enter if own_user() else ()
+            self.hub = f"{hub.folder}/ns/net"
+            self.machines = []
+            for _ in range(machines):
+                machine = Holder(*self._as_root, "unshare", "--net")
+                made.callback(machine.close)
+                self.machines.append(f"{machine.folder}/ns/net")
+            self._addresses = {each: f"10.77.0.{n}" for n, each in enumerate([self.hub, *self.machines], 1)}
             self._make()
-        except BaseException:
-            self.close()
-            raise
+            self._made = made.pop_all()
 
     def inside(self, machine: str) -> tuple[str, ...]:
         """What to put in front of a command so that it runs there."""
-        return ("ip", "netns", "exec", machine)
+        return (*self._as_root, *on_machine(machine))
 
     def cut(self, sender: str, receiver: str) -> None:
         """What one machine sends to another vanishes without a word; the other way is as it was."""
-        self._hub("rule", "add", *self._rule(sender, receiver))
+        self._ip(self.hub, "rule", "add", *self._rule(sender, receiver))
         self._cuts.append((sender, receiver))
 
     def isolate(self, machine: str) -> None:
         """Pull the cable: nobody hears from the machine, the hub included, and it hears from nobody."""
-        self._hub("link", "set", "dev", self._port(machine), "down")
+        self._ip(self.hub, "link", "set", "dev", self._port(machine), "down")
         self._isolated.append(machine)
 
     def heal(self) -> None:
         """Take back every cut."""
         while self._cuts:
-            self._hub("rule", "del", *self._rule(*self._cuts.pop()))
+            self._ip(self.hub, "rule", "del", *self._rule(*self._cuts.pop()))
         while self._isolated:
             self._plug_in(self._isolated.pop())
 
@@ -62,10 +94,7 @@ class Network:
         return len(done.splitlines())
 
     def close(self) -> None:
-        """Remove what was made, as far as it was."""
-        for namespace in self._addresses:
-            with contextlib.suppress(OSError):
-                subprocess.run(["ip", "netns", "del", namespace], capture_output=True, check=False)
+        self._made.close()
 
     def __enter__(self) -> Self:
         return self
@@ -77,22 +106,21 @@ class Network:
 
     def _make(self) -> None:
         for namespace in self._addresses:
-            run("ip", "netns", "add", namespace)
-            run("ip", "-n", namespace, "link", "set", "dev", "lo", "up")
-        self._hub("address", "add", f"{self._addresses[self.hub]}/32", "dev", "lo")
+            self._ip(namespace, "link", "set", "dev", "lo", "up")
+        self._ip(self.hub, "address", "add", f"{self._addresses[self.hub]}/32", "dev", "lo")
         run(*self.inside(self.hub), "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
         for machine in self.machines:
             cable = ("type", "veth", "peer", "name", "eth0", "netns", machine)
-            self._hub("link", "add", "name", self._port(machine), *cable)
-            run("ip", "-n", machine, "address", "add", f"{self._addresses[machine]}/32", "dev", "eth0")
-            run("ip", "-n", machine, "link", "set", "dev", "eth0", "up")
-            run("ip", "-n", machine, "route", "add", self._addresses[self.hub], "dev", "eth0")
-            run("ip", "-n", machine, "route", "add", self.subnet, "via", self._addresses[self.hub])
+            self._ip(self.hub, "link", "add", "name", self._port(machine), *cable)
+            self._ip(machine, "address", "add", f"{self._addresses[machine]}/32", "dev", "eth0")
+            self._ip(machine, "link", "set", "dev", "eth0", "up")
+            self._ip(machine, "route", "add", self._addresses[self.hub], "dev", "eth0")
+            self._ip(machine, "route", "add", self.subnet, "via", self._addresses[self.hub])
             self._plug_in(machine)
 
     def _plug_in(self, machine: str) -> None:
-        self._hub("link", "set", "dev", self._port(machine), "up")
-        self._hub("route", "replace", self._addresses[machine], "dev", self._port(machine))
+        self._ip(self.hub, "link", "set", "dev", self._port(machine), "up")
+        self._ip(self.hub, "route", "replace", self._addresses[machine], "dev", self._port(machine))
 
     def _rule(self, sender: str, receiver: str) -> tuple[str, ...]:
         return ("from", self._addresses[sender], "to", self._addresses[receiver], "blackhole")
@@ -100,19 +128,13 @@ class Network:
     def _port(self, machine: str) -> str:
         return f"port{self.machines.index(machine) + 1}"
 
-    def _hub(self, *arguments: str) -> None:
-        run("ip", "-n", self.hub, *arguments)
+    def _ip(self, machine: str, *arguments: str) -> None:
+        run(*self.inside(machine), "ip", *arguments)
 
 
-def require_tools() -> None:
-    """Say what is missing before anything is made."""
-    if os.geteuid() != 0:
-        msg = "network namespaces need root: run these tests as root, in a container or a virtual machine"
-        raise RuntimeError(msg)
-    for tool in ("ip", "ss"):
-        if shutil.which(tool) is None:
-            msg = f"no command {tool!r}: install iproute2"
-            raise RuntimeError(msg)
+def on_machine(machine: str) -> tuple[str, ...]:
+    """What root, of this machine or of the user namespace, puts in front of a command to run it there."""
+    return ("nsenter", f"--net={machine}")
 
 
 def run(*command: str) -> str:

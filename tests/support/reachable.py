@@ -8,7 +8,8 @@ import subprocess
 from types import TracebackType
 from typing import Self
 
-from support.namespaces import require_tools, run
+from support.namespaces import run
+from support.needs import needs_root_of_the_network
 
 _numbers = itertools.count(1)
 
@@ -22,7 +23,7 @@ class ReachableNetwork:
     """
 
     def __init__(self, machines: int) -> None:
-        require_tools()
+        needs_root_of_the_network()
         name = f"heronpy-{os.getpid()}-r{next(_numbers)}"
         self._hub = f"{name}-hub"
         self.machines = [f"{name}-{number}" for number in range(1, machines + 1)]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
+from support.needs import needs_java
 from support.servers import running
 from typing_extensions import override
 
@@ -27,6 +28,7 @@ class SparkApplication:
     """Opened by the first scheduler that needs it, closed by the owner of the fixture."""
 
     def __init__(self, master: str, python: str = "", *more: str) -> None:
+        needs_java()
         conf = dict(word.split("=", 1) for word in (*QUICK, *more))
         scratch = Path(tempfile.mkdtemp(prefix="hpsa"))
         settings = SparkSettings(master, 0, conf, conf)

@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 from support.engine import wait_until
+from support.needs import needs_java
 from support.reachable import ReachableNetwork
 from support.servers import ServerProcess, free_ports, pyspark_folder
 
@@ -24,6 +25,7 @@ class SparkCluster:
     """The Workers' Python is bare: what a container needs beyond it must be shipped."""
 
     def __init__(self, network: ReachableNetwork) -> None:
+        needs_java()
         self._network = network
         self._folder = Path(tempfile.mkdtemp(prefix="hpsp"))
         self._port, self._ui = free_ports(2, network.here)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from support.needs import needs_java
 
 from heronpy.spark import HeronDataSource
 
@@ -40,6 +41,7 @@ def small_spark(folder: Path) -> dict[str, str]:
 
 def start_session(folder: Path) -> SparkSession:
     """Started once: a JVM takes seconds, and the first of everything does in it."""
+    needs_java()
     with pytest.MonkeyPatch.context() as patch:
         # it belongs to no test, and so to no test's home
         for key in [key for key in os.environ if key.startswith("HERONPY_")]:

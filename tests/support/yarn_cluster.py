@@ -12,6 +12,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from support.engine import wait_until
+from support.needs import needs_java
 from support.reachable import ReachableNetwork
 from support.servers import ServerProcess, free_ports
 from support.yarn_jars import server_jars
@@ -47,6 +48,7 @@ class YarnCluster:
     """Nodes share our file system and nothing else: they reach us and each other by network only."""
 
     def __init__(self, network: ReachableNetwork) -> None:
+        needs_java()
         self._network = network
         self.machines = network.machines
         self._root = Path(tempfile.mkdtemp(prefix="hpyn"))

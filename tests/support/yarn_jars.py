@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+from support.needs import needs, needs_command
 from support.servers import pyspark_folder, running
 
 _POM = Path(__file__).parent / "yarn" / "pom.xml"
@@ -29,26 +32,23 @@ def server_jars() -> Path:
 
 def fetch_ahead() -> None:
     """Have them here before a test needs them; if that fails, that test says why."""
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(OSError, RuntimeError, pytest.skip.Exception):
         server_jars()
 
 
 def _fetch(version: str, folder: Path) -> None:
+    needs_command("mvn", "Maven")
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     command = ["mvn", "-B", "-q", "-f", str(_POM), "dependency:copy-dependencies"]
+    command += [f"-Dhadoop.version={version}", f"-DoutputDirectory={unfinished}"]
     with subprocess.Popen(
-        [*command, f"-Dhadoop.version={version}", f"-DoutputDirectory={unfinished}"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        stdin=subprocess.DEVNULL,
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL
     ) as maven:
         # like a server, it is not of the test that happens to run
         running.add(str(maven.pid))
         said, _ = maven.communicate()
         running.discard(str(maven.pid))
-    if maven.returncode:
-        msg = f"Maven cannot fetch YARN's servers {version}:\n{said}"
-        raise RuntimeError(msg)
+    print(said)
+    needs(maven.returncode == 0, f"Maven cannot fetch YARN's servers {version} (try: {shlex.join(command)})")
     unfinished.rename(folder)

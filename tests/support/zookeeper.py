@@ -14,6 +14,7 @@ from pathlib import Path
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 from support.engine import wait_until
+from support.needs import needs_java
 from support.servers import ServerProcess, free_ports, pyspark_folder
 
 _OPTIONS = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no")
@@ -75,6 +76,7 @@ class ZooKeeper:
     """One server or an ensemble of several, at an address of this machine."""
 
     def __init__(self, servers: int, address: str = "127.0.0.1") -> None:
+        needs_java()
         self._folder = Path(tempfile.mkdtemp(prefix="hpzk"))
         ports = free_ports(3 * servers, address)
         lines = "".join(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import stat
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.small_disk import small_disk as small_disk_of
 
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.plugin.state_manager import Node, StateManager
@@ -20,23 +19,9 @@ Opener = Callable[[Path], StateManager]
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk that takes no more than 512 KB: a small tmpfs where we may mount one, else a file size limit."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode == 0:
-        try:
-            yield disk
-        finally:
-            subprocess.run(["umount", str(disk)], check=True)
-    else:
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (512 * 1024, before[1]))
-        try:
-            yield disk
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+def small_disk() -> Iterator[Path]:
+    with small_disk_of(512) as disk:
+        yield disk
 
 
 def test_a_full_disk_is_one_line_and_loses_nothing(small_disk: Path, open_state: Opener) -> None:
@@ -105,7 +90,7 @@ def test_a_link_where_the_folder_should_be(open_state: Opener, tmp_path: Path) -
 
 def test_somebody_elses_folder_is_refused(tmp_path: Path) -> None:
     folder = Path("/")
-    if os.geteuid() == 0:
+    if folder.stat().st_uid == os.geteuid():
         folder = tmp_path
         os.chown(folder, 12345, 12345)
     with pytest.raises(StateError, match=r"belongs to user \d+, and you are user \d+ \(try: set `home`"):
