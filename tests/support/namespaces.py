@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from types import TracebackType
 from typing import Self
@@ -20,6 +21,7 @@ class Holder:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={"PATH": os.environ["PATH"]},  # it belongs to no test's home
         )
         assert self._process.stdout is not None
         if not self._process.stdout.readline():
