@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -55,7 +56,7 @@ class Cluster:
         # `python heronpy.pyz container launch.json K`
         python.write_text(
             f"#!/bin/sh\nmachine={network.machines[0]}\n[ $4 = 2 ] && machine={network.machines[1]}\n"
-            f'exec {ip} netns exec $machine {sys.executable} "$@"\n'
+            f'exec {ip} netns exec $machine {shlex.quote(sys.executable)} "$@"\n'
         )
         python.chmod(0o755)
         self._known = elsewhere.install(folder / "plugin")

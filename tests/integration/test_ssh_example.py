@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -36,7 +37,7 @@ class Machines:
         self.disks = disks / "disks"
         #: of clusters that other tests share
         self._others = {pid for name in self.names for pid in self._pids(name)}
-        self.ssh = f"{EXAMPLES / PACKAGE}/netns-ssh {self.disks}"
+        self.ssh = shlex.join([f"{EXAMPLES / PACKAGE}/netns-ssh", str(self.disks)])
 
     def processes(self, machine: str) -> dict[int, str]:
         """Pid and command line of those that run on one of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -274,7 +275,7 @@ def test_a_scheduler_that_cannot_start_containers_says_why(
 ) -> None:
     in_the_way = Path(launch.work) / "containers"
     in_the_way.write_text("not a folder")
-    with pytest.raises(UserError, match=f"File exists: '{in_the_way}'"):
+    with pytest.raises(UserError, match=re.escape(f"File exists: '{in_the_way}'")):
         scheduler_host.start(launch_file(config, NAME))
     eventually(lambda: host_pid(state) == 0)
     assert leftovers(launch) == []

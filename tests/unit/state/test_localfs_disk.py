@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 from collections.abc import Callable, Iterator
@@ -76,7 +77,7 @@ def test_a_file_where_the_folder_should_be(open_state: Opener, tmp_path: Path) -
 def test_a_file_where_the_home_should_be(open_state: Opener, tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     for home in (tmp_path / "home", tmp_path / "home/below"):
-        with pytest.raises(StateError, match=f"{home} is not a folder and cannot be made one"):
+        with pytest.raises(StateError, match=re.escape(f"{home} is not a folder and cannot be made one")):
             open_state(home)
 
 

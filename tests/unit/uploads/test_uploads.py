@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -109,7 +110,8 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 def test_what_the_file_system_refuses_is_one_line(package: str, tmp_path: Path) -> None:
     (tmp_path / "uploads").write_text("mine")
-    with pytest.raises(UploadError, match=f"^cannot use the uploader file://{tmp_path}/uploads") as refused:
+    message = re.escape(f"cannot use the uploader file://{tmp_path}/uploads")
+    with pytest.raises(UploadError, match=f"^{message}") as refused:
         of_url(f"file://{tmp_path}/uploads").put("a.pyz", package)
     assert "\n" not in str(refused.value)
 
