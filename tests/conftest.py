@@ -7,25 +7,22 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support.left_out import pytest_terminal_summary  # noqa: F401
 from support.reachable import ReachableNetwork
 from support.servers import running
 from support.spark_cluster import SparkCluster
 from support.yarn_cluster import YarnCluster
 from support.yarn_jars import fetch_ahead
 from support.zookeeper import ZooKeeper
-from xdist.remote import Producer  # type: ignore[import-untyped]
-from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
 
 from heronpy.kernel.processes import process
 
-pytest_plugins = ["support.record"]
+pytest_plugins = ["support.groups", "support.record"]
 
 # A busy machine is no bug: examples may take their time. No run depends on what an earlier one has found.
 settings.register_profile(
@@ -36,61 +33,9 @@ settings.load_profile("heronpy")
 #: how long what a test has ended may take to be gone
 GRACE = 5.0
 
-#: fixtures that start servers once for a run, and the group of the tests that use them; the first one counts
-SERVERS = {
-    "yarn_cluster_of_the_run": "yarn",
-    "spark_cluster_of_the_run": "spark",
-    "reachable_zookeeper_of_the_run": "zookeeper",
-    "ensemble_of_the_run": "zookeeper",
-    "zookeeper": "zookeeper",
-}
-#: who shares a fixture of these scopes
-SHARING: dict[str, type[pytest.Collector]] = {"class": pytest.Class, "module": pytest.Module}
 
-
-def group_of(item: pytest.Function) -> str | None:
-    """Tests of one group share what is dear to start, and so run in one process."""
-    for fixture, server in SERVERS.items():
-        if fixture in item.fixturenames:
-            return server
-    for definitions in item._fixtureinfo.name2fixturedefs.values():
-        if (sharing := SHARING.get(definitions[-1].scope)) and (parent := item.getparent(sharing)):
-            return parent.nodeid
-    return None
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
-    return LoadGroupScheduling(config, log)
-
-
-def _id_with_group(item: pytest.Item) -> str:
-    group = group_of(item) if isinstance(item, pytest.Function) else None
-    return f"{item.nodeid}@{group}" if group else item.nodeid
-
-
-class Grouped(NamedTuple):
-    """What a worker tells the scheduler of a test."""
-
-    nodeid: str
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
-    """The scheduler knows tests by the ids that workers send here, so these, and no others, name groups.
-
-    The mark xdist_group does not do: pytest 9.2 ignores the ids that xdist gives to tests with it.
-    """
-    if not hasattr(session.config, "workerinput"):
-        return (yield)
-    items = session.items
-    session.items = [Grouped(_id_with_group(item)) for item in items]  # type: ignore[misc]
-    try:
-        return (yield)
-    finally:
-        session.items = items
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
     """Fetch YARN's servers, which takes a minute of waiting for downloads, while other tests run."""
     wanted = any("yarn_cluster" in getattr(item, "fixturenames", ()) for item in session.items)
     if wanted and not session.config.option.collectonly:

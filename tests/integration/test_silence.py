@@ -22,7 +22,6 @@ from support.fleet import (
     no_twins,
     resume,
     scheduler,
-    stop,
     stop_without_the_lock,
     victim,
     words,
@@ -124,7 +123,7 @@ def outlast(engine: Engine, folder: Path, role: str) -> None:
         return True
 
     begun = time.monotonic()
-    stop(old)
+    stop_without_the_lock(engine, old)
     wait_until(ended, 30, f"the end of {role}", engine.log_tails)
     took = time.monotonic() - begun
     print(f"{role} ended after {took:.1f} s, {meanwhile} acked meanwhile")
@@ -168,7 +167,7 @@ def test_whatever_stands_still_for_a_moment_goes_on_as_if_nothing_had_been(
     before = {p.pid for p in engine.processes()}
     for role in ("relay", "stream-manager", "executor", "numbers", *BYSTANDERS):
         old = victim(engine, role)
-        stop([old])
+        stop_without_the_lock(engine, [old])
         time.sleep(MOMENT)
         resume([old])
         flow(engine, tmp_path)
@@ -217,7 +216,7 @@ def test_a_container_that_the_master_does_not_hear_of_is_replaced_though_its_exe
 ) -> None:
     submit(engine, tmp_path, "container.silence=10m", f"container.lost={LOST:g}s")
     old = victim(engine, "executor")
-    stop(p for p in members(old) if p.name().startswith("stream-manager"))
+    stop_without_the_lock(engine, [p for p in members(old) if p.name().startswith("stream-manager")])
     with no_twins(engine):
         wait_until(lambda: not alive(old), 30, "the end of the container", engine.log_tails)
         flow(engine, tmp_path)
@@ -231,7 +230,7 @@ def test_a_master_that_is_away_does_no_harm(engine: Engine, tmp_path: Path) -> N
     keeper = executors(engine)[0]
     (master,) = named(engine, "topology-master")
     before = {p.pid for p in engine.processes()} - {master.pid}
-    stop([keeper])
+    stop_without_the_lock(engine, [keeper])
     os.kill(master.pid, signal.SIGKILL)
     # for longer than a container may be unheard of, however fast the flow is
     over = time.monotonic() + 2 * LOST
