@@ -29,7 +29,10 @@ def split_config(config: dict[str, Any], whose: str) -> tuple[dict[str, Any], di
 
 
 def merged_config(plan: LogicalPlan, component: str) -> dict[str, Any]:
-    """What `initialize` gets: the topology's config, the component's on top. Unpickles: instances only."""
+    """What `initialize` gets: the topology's config, the component's on top.
+
+    Unpickles, so it belongs in processes that run user code.
+    """
     merged: dict[str, Any] = {}
     for part in (plan, plan.component(component)):
         merged.update(part.config)

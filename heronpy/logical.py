@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from heronpy.config_values import split_config
+from heronpy.config_values import merged_config, split_config
 from heronpy.constants import (
     DEFAULT_TOPOLOGY_CONFIG,
     TOPOLOGY_COMPONENT_PARALLELISM,
@@ -51,18 +51,20 @@ def to_logical_plan(topology: type[Topology], source: Source) -> LogicalPlan:
     name = topology.topology_name
     config = topology._topo_config
     plain, opaque = split_config(config, f"topology {name!r}")
-    return LogicalPlan(
+    plan = LogicalPlan(
         name=name,
-        components=tuple(
-            msgspec.structs.replace(component, splits=declared_splits(spec, {**config, **component.config}))
-            for component, spec in zip(topology._components, topology._heron_specs, strict=True)
-        ),
+        components=topology._components,
         config=plain,
         opaque_config=opaque,
         reliability=_reliability(config[TOPOLOGY_RELIABILITY_MODE]),
         key_groups=_key_groups(config.get(TOPOLOGY_KEY_GROUPS, DEFAULT_KEY_GROUPS)),
         source=source,
     )
+    components = tuple(
+        msgspec.structs.replace(component, splits=declared_splits(spec, merged_config(plan, component.name)))
+        for component, spec in zip(plan.components, topology._heron_specs, strict=True)
+    )
+    return msgspec.structs.replace(plan, components=components)
 
 
 def with_config(plan: LogicalPlan, overrides: Mapping[str, Any]) -> LogicalPlan:

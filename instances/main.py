@@ -13,7 +13,7 @@ from heronpy.kernel.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.loading import describe_user_error
+from heronpy.loading import describe_user_error, prepare_process
 
 if TYPE_CHECKING:
     from heronpy.container.launch import Child, TopologyLaunch
@@ -59,6 +59,10 @@ def _run_task(
     reactor: Reactor,
     control: Control,
 ) -> int:
+    source = plan.logical.source.below(launch.package)
+    # config, groupings and saved state may hold objects of the user's classes: all are opened before the
+    # component's class is asked for
+    prepare_process(source)
     try:
         path = socket_path(launch.container_sockets(child.container), DATA_SOCKET)
         dealer = transport.dealer_ipc(path, task_identity(child.task, child.incarnation))
@@ -66,7 +70,7 @@ def _run_task(
     except Stopping:
         return 0
     except BaseException as error:  # sys.exit() in user code is a failure as well
-        failure = describe_user_error(error, plan.logical.source.below(launch.package))
+        failure = describe_user_error(error, source)
         log.error("%s", failure.traceback or failure.summary)
         control.report("failed", failure.summary, failure.traceback)
         return FAILED

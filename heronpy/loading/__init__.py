@@ -3,7 +3,7 @@
 from heronpy.loading.hooks import load_auto_hooks
 from heronpy.loading.load import LoadError, load_topologies
 from heronpy.loading.user_error import UserFailure, describe_user_error
-from heronpy.loading.user_module import import_user_module, resolve_class
+from heronpy.loading.user_module import import_user_module, prepare_process, resolve_class
 
 __all__ = [
     "LoadError",
@@ -12,5 +12,6 @@ __all__ = [
     "import_user_module",
     "load_auto_hooks",
     "load_topologies",
+    "prepare_process",
     "resolve_class",
 ]
