@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from heronpy.kernel.checkpoints import interval
+from heronpy.kernel.config.layers import plain_value
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
 from heronpy.kernel.live import WHOLE_TOPOLOGY, in_effect
 from heronpy.kernel.plans import LogicalPlan
@@ -36,20 +35,12 @@ def parse_runtime_config(assignments: Sequence[str], logical: LogicalPlan) -> di
         if colon and component not in known:
             msg = f"no component {component!r} in {logical.name}{did_you_mean(component, known)}"
             raise UserError(msg)
-        value = _value(text)
+        value = plain_value(text)
         if key.startswith(ENGINES):
             _check(key, value, component)
         given.setdefault(component or WHOLE_TOPOLOGY, {})[key] = value
     interval.checkpoint_interval(in_effect(logical, Live(RUNNING, given)), {"checkpoint.interval": 1.0})
     return given
-
-
-def _value(text: str) -> Any:
-    """Numbers, true, false, lists and objects as JSON has them; anything else is text."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return text
 
 
 def _check(key: str, value: object, component: str) -> None:

@@ -24,7 +24,7 @@ from heronpy.kernel.checkpoints.names import components_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
-from heronpy.kernel.errors import HeronError, NodeExists, NodeMissing, TimedOut, UserError
+from heronpy.kernel.errors import HeronError, NodeExists, NodeMissing, TimedOut, UserError, did_you_mean
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
@@ -34,7 +34,7 @@ from heronpy.kernel.registrations import read
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
 from heronpy.loading import load_topologies
-from heronpy.logical import drops_when_full, tree_limits, with_config
+from heronpy.logical import component_of, drops_when_full, tick_seconds, tree_limits
 
 #: seconds between two questions to the Topology Master while waiting
 ASK_EVERY = 0.05
@@ -73,10 +73,11 @@ def prepare(
 ) -> list[Prepared]:
     """Load a file and pack what it defines. `name` renames the topology, if there is only one."""
     _refuse_unknown_plugins(config, registry)
-    topologies = load_topologies(file, args)
+    topologies = load_topologies(file, args, {**config.topology, **config.component})
+    _refuse_unknown_components(config, topologies)
     if name is not None:
         topologies = [_renamed(topologies, file, name)]
-    return [_packed(config, registry, with_config(topology, config.topology)) for topology in topologies]
+    return [_packed(config, registry, topology) for topology in topologies]
 
 
 def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyLaunch:
@@ -220,6 +221,16 @@ def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
         registry.metric_sink(sink)
 
 
+def _refuse_unknown_components(config: Config, topologies: Sequence[LogicalPlan]) -> None:
+    """A settings file may be for several topologies, a flag is for this one."""
+    names = {component.name for topology in topologies for component in topology.components}
+    for setting in config.component if names else ():
+        if config.origin(setting).startswith("flag") and component_of(setting, names) is None:
+            name = setting.split(".")[1]
+            msg = f"{setting} (from {config.origin(setting)}): there is no component {name!r}"
+            raise UserError(msg + did_you_mean(name, names))
+
+
 def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> LogicalPlan:
     if len(topologies) != 1:
         msg = f"{file} defines {len(topologies)} topologies, which cannot all be named {name!r}"
@@ -229,7 +240,9 @@ def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> Logical
 
 def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepared:
     for component in topology.components:
-        tree_limits({**topology.config, **component.config})
+        given = {**topology.config, **component.config}
+        tree_limits(given)
+        tick_seconds(given)
     drops_when_full(topology, default=config["credit.when_full"] == "drop")
     inherits = _opened_store(config, registry, topology)
     manager = registry.resource_manager(config.text("packing.algorithm"))()

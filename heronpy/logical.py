@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,12 +17,15 @@ from heronpy.constants import (
     TOPOLOGY_KEY_GROUPS,
     TOPOLOGY_MAX_SPOUT_PENDING,
     TOPOLOGY_MESSAGE_TIMEOUT_SECS,
+    TOPOLOGY_NAME,
     TOPOLOGY_RELIABILITY_MODE,
+    TOPOLOGY_TICK_TUPLE_FREQ_SECS,
 )
 from heronpy.errors import DefinitionError
 from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Source, Stream
 from heronpy.kernel.plans.logical import DEFAULT_KEY_GROUPS, GroupingKind, Reliability
+from heronpy.kernel.topology_keys import HEEDED
 from heronpy.spec import HeronComponentSpec
 from heronpy.splits import declared_splits
 from heronpy.stream import AnyGrouping, CustomGrouping, FieldsGrouping, GroupingType
@@ -46,14 +50,16 @@ _RELIABILITY: dict[str, Reliability] = {
 }
 
 
-def to_logical_plan(topology: type[Topology], source: Source) -> LogicalPlan:
-    """The plan of a topology class. Not validated yet."""
-    name = topology.topology_name
-    config = topology._topo_config
+def to_logical_plan(
+    topology: type[Topology], source: Source, overrides: Mapping[str, Any] = {}
+) -> LogicalPlan:
+    """The plan of a topology class, not validated yet. `overrides` go on top of what its file says."""
+    config = {**topology._topo_config, **{key: overrides[key] for key in overrides if key in HEEDED}}
+    name = str(overrides.get(TOPOLOGY_NAME, topology.topology_name))
     plain, opaque = split_config(config, f"topology {name!r}")
     plan = LogicalPlan(
         name=name,
-        components=topology._components,
+        components=_overridden(topology._components, overrides),
         config=plain,
         opaque_config=opaque,
         reliability=_reliability(config[TOPOLOGY_RELIABILITY_MODE]),
@@ -67,45 +73,70 @@ def to_logical_plan(topology: type[Topology], source: Source) -> LogicalPlan:
     return msgspec.structs.replace(plan, components=components)
 
 
-def with_config(plan: LogicalPlan, overrides: Mapping[str, Any]) -> LogicalPlan:
-    """The plan with some of its topology's config replaced."""
-    config = {**plan.config, **overrides}
-    return msgspec.structs.replace(
-        plan,
-        config=config,
-        opaque_config={key: value for key, value in plan.opaque_config.items() if key not in overrides},
-        reliability=_reliability(config.get(TOPOLOGY_RELIABILITY_MODE, plan.reliability)),
-        key_groups=_key_groups(config.get(TOPOLOGY_KEY_GROUPS, plan.key_groups)),
+def component_of(setting: str, names: Iterable[str]) -> str | None:
+    """Which component a setting `component.NAME.KEY` is for; names may have dots in them, too."""
+    fitting = [name for name in names if setting.startswith(f"component.{name}.")]
+    return max(fitting, key=len, default=None)
+
+
+def _overridden(components: tuple[Component, ...], overrides: Mapping[str, Any]) -> tuple[Component, ...]:
+    given: dict[str, dict[str, Any]] = {component.name: {} for component in components}
+    for setting, value in overrides.items():
+        name = component_of(setting, given)
+        if name is not None:
+            given[name][setting.removeprefix(f"component.{name}.")] = value
+    return tuple(
+        msgspec.structs.replace(
+            component,
+            config={**component.config, **given[component.name]},
+            opaque_config={
+                key: value
+                for key, value in component.opaque_config.items()
+                if key not in given[component.name]
+            },
+        )
+        for component in components
     )
 
 
 def drops_when_full(plan: LogicalPlan, *, default: bool) -> bool:
     """Whether tuples that get no credit are thrown away; refused where nothing may be lost."""
-    value = plan.config.get(TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE, default)
-    word = str(value).lower()  # Apache Heron's are often strings
-    if word not in ("true", "false"):
-        msg = f"{TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE} must be true or false, got {value!r}"
-        raise DefinitionError(msg)
-    if word == "true" and plan.reliability != "at_most_once":
+    drops = _switch(plan.config, TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE, default=default)
+    if drops and plan.reliability != "at_most_once":
         msg = f"topology {plan.name!r} is to run {plan.reliability} and to drop tuples when a reader is slow"
         raise DefinitionError(msg, hint=f"{TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE}: False")
-    return word == "true"
+    return drops
 
 
 def tree_limits(config: Mapping[str, Any]) -> tuple[float | None, int]:
     """The message timeout in seconds (None: no timeouts), and how many trees a spout may have pending."""
     timeout = _at_least(0.001, config, TOPOLOGY_MESSAGE_TIMEOUT_SECS)
     pending = int(_at_least(1, config, TOPOLOGY_MAX_SPOUT_PENDING))
-    return timeout if config.get(TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS, True) else None, pending
+    return timeout if _switch(config, TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS, default=True) else None, pending
+
+
+def tick_seconds(config: Mapping[str, Any]) -> float:
+    """Seconds between two calls of process_tick; 0 for none."""
+    if not config.get(TOPOLOGY_TICK_TUPLE_FREQ_SECS):
+        return 0.0
+    return _at_least(0.001, config, TOPOLOGY_TICK_TUPLE_FREQ_SECS)
+
+
+def _switch(config: Mapping[str, Any], key: str, *, default: bool) -> bool:
+    word = str(config.get(key, default)).lower()  # Apache Heron's are often strings
+    if word not in ("true", "false"):
+        msg = f"{key} must be true or false, got {config[key]!r}"
+        raise DefinitionError(msg)
+    return word == "true"
 
 
 def _at_least(least: float, config: Mapping[str, Any], key: str) -> float:
-    value = config.get(key, DEFAULT_TOPOLOGY_CONFIG[key])
+    value = config.get(key, DEFAULT_TOPOLOGY_CONFIG.get(key))
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = 0.0
-    if not number >= least:
+    if isinstance(value, bool) or not least <= number < math.inf:
         msg = f"{key} must be a number of at least {least:g}, got {value!r}"
         raise DefinitionError(msg)
     return number

@@ -16,10 +16,7 @@ from heronpy import global_metrics
 from heronpy.bolt import BaseBolt, Bolt
 from heronpy.component import make_component
 from heronpy.config_values import merged_config
-from heronpy.constants import (
-    TOPOLOGY_SERIALIZER_CLASSNAME,
-    TOPOLOGY_TICK_TUPLE_FREQ_SECS,
-)
+from heronpy.constants import TOPOLOGY_SERIALIZER_CLASSNAME
 from heronpy.context import TopologyContext
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.completion import Awaiting
@@ -48,7 +45,7 @@ from heronpy.instances.unsent import put_back
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.loading import load_auto_hooks
-from heronpy.logical import drops_when_full, tree_limits
+from heronpy.logical import drops_when_full, tick_seconds, tree_limits
 from heronpy.spout import BaseSpout, Spout
 from heronpy.state import HashMapState, give_state
 from heronpy.transactions import TransactionalSink
@@ -123,9 +120,9 @@ class Task(NamedTuple):
         global_metrics.init(context, GLOBAL_METRICS_BUCKET)
         for name, (_, seconds) in context.metrics.items():
             self.parts.schedule.every(seconds, _sampler(self, name))
-        ticks = context.get_cluster_config().get(TOPOLOGY_TICK_TUPLE_FREQ_SECS)
+        ticks = tick_seconds(context.get_cluster_config())
         if isinstance(self.loop, BoltTask) and ticks:
-            self.loop.start_ticks(float(ticks))
+            self.loop.start_ticks(ticks)
         if self.parts.tracker is not None:
             self.parts.schedule.every(self.parts.tracker.patience, self.parts.tracker.expire)
         self.parts.inflow.greet()

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from heronpy.kernel.plans import LogicalPlan
+from heronpy.kernel.plans import LogicalPlan, Source
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What is to be loaded."""
+
+    source: Source
+    #: settings that go on top of the file's: `topology.KEY` and `component.NAME.KEY`
+    overrides: dict[str, Any] = {}
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -21,8 +30,8 @@ class Outcome(msgspec.Struct, frozen=True):
     usage: bool = False
 
 
-def source_file(folder: str) -> Path:
-    return Path(folder) / "source.json"
+def wanted_file(folder: str) -> Path:
+    return Path(folder) / "wanted.json"
 
 
 def result_file(folder: str) -> Path:

@@ -7,15 +7,16 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from heronpy.kernel.errors import TopologyError, UsageError, did_you_mean
 from heronpy.kernel.plans import LogicalPlan, Source
 from heronpy.kernel.plans.validate import validate
-from heronpy.loading.exchange import Outcome, result_file, source_file
+from heronpy.loading.exchange import Outcome, Wanted, result_file, wanted_file
 
 #: children write here what the file prints: standard output belongs to the command
 _STDERR = 2
@@ -29,13 +30,16 @@ class LoadError(TopologyError):
         self.traceback = traceback
 
 
-def load_topologies(file: str | os.PathLike[str], argv: Sequence[str] = ()) -> list[LogicalPlan]:
+def load_topologies(
+    file: str | os.PathLike[str], argv: Sequence[str] = (), overrides: Mapping[str, Any] = {}
+) -> list[LogicalPlan]:
     """The validated plans of all topologies in a file that is run as a script with these arguments.
 
-    None if the file ended by itself before it submitted one, as after `--help`.
+    `overrides`, by `topology.KEY` and `component.NAME.KEY`, go on top of the config in the file. None if
+    the file ended by itself before it submitted one, as after `--help`.
     """
     source = source_of(file, argv)
-    outcome = _run(source)
+    outcome = _run(Wanted(source, dict(overrides)))
     name = os.path.basename(source.file)
     if outcome.usage:
         msg = f"{name} refused its arguments {' '.join(argv) or '(none)'}; what it says is above"
@@ -65,14 +69,14 @@ def source_of(file: str | os.PathLike[str], argv: Sequence[str] = ()) -> Source:
     return Source(file=str(path), argv=(given, *argv), paths=tuple(dict.fromkeys(paths)))
 
 
-def _run(source: Source) -> Outcome:
+def _run(wanted: Wanted) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="heronpy-load-") as folder:
-        source_file(folder).write_bytes(msgspec.json.encode(source))
+        wanted_file(folder).write_bytes(msgspec.json.encode(wanted))
         command = [sys.executable, "-u", "-P", "-m", "heronpy.loading.run", folder]
         status = _status_of(command)
         if result_file(folder).exists():
             return msgspec.json.decode(result_file(folder).read_bytes(), type=Outcome)
-    name = os.path.basename(source.file)
+    name = os.path.basename(wanted.source.file)
     ending = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
     return Outcome(error=f"cannot load {name}: its process {ending} before the file was through")
 

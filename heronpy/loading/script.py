@@ -12,7 +12,7 @@ import msgspec
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan, Source
-from heronpy.loading.exchange import Outcome, result_file, source_file
+from heronpy.loading.exchange import Outcome, Wanted, result_file, wanted_file
 from heronpy.loading.findable import check_findable, class_of
 from heronpy.loading.state_kind import state_kind
 from heronpy.loading.user_error import describe_user_error
@@ -26,13 +26,13 @@ HOW_TO = "a subclass of heronpy.Topology with specs in its body, or TopologyBuil
 
 def main(folder: str) -> None:
     """Load the file that FOLDER names and leave the outcome there."""
-    source = msgspec.json.decode(source_file(folder).read_bytes(), type=Source)
-    outcome = load(source)
+    outcome = load(msgspec.json.decode(wanted_file(folder).read_bytes(), type=Wanted))
     result_file(folder).write_bytes(msgspec.json.encode(outcome))
 
 
-def load(source: Source) -> Outcome:
+def load(wanted: Wanted) -> Outcome:
     """Run the file as `__main__`; this process is good for nothing else afterwards."""
+    source = wanted.source
     name = os.path.basename(source.file)
     submitted = submissions.collect()
     module = ModuleType(MAIN)
@@ -52,7 +52,7 @@ def load(source: Source) -> Outcome:
         topologies = submitted
     except BaseException as error:
         return _failed(error, source, _remedy(error))
-    return _planned(topologies, source, module)
+    return _planned(topologies, wanted, module)
 
 
 def compiled(file: str) -> CodeType:
@@ -86,17 +86,17 @@ def _defined_in(module: ModuleType) -> list[type[Topology]]:
     return list(dict.fromkeys(found))
 
 
-def _planned(topologies: list[type[Topology]], source: Source, module: ModuleType) -> Outcome:
+def _planned(topologies: list[type[Topology]], wanted: Wanted, module: ModuleType) -> Outcome:
     plans = []
     try:
         for topology in topologies:
-            plan = to_logical_plan(topology, source)
+            plan = to_logical_plan(topology, wanted.source, wanted.overrides)
             check_findable(plan, module)
             plans.append(_with_what_is_kept(plan, module))
     except UserError as error:
         return Outcome(error=str(error))
     except Exception as error:
-        return _failed(error, source)
+        return _failed(error, wanted.source)
     return Outcome(plans=plans)
 
 

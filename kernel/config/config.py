@@ -64,6 +64,11 @@ class Config(Mapping[str, Any]):
         """The `topology.*` settings, under their full names; they override the topology's own config."""
         return {key: value for key, value in self.items() if key.startswith("topology.")}
 
+    @property
+    def component(self) -> Mapping[str, Any]:
+        """The `component.NAME.KEY` settings, under their full names; they override components' config."""
+        return {key: value for key, value in self.items() if key.startswith("component.")}
+
     def shown(self, key: str) -> str:
         """The value as heron.toml would have it: 0.25 → "250ms"."""
         value, kind = self[key], kinds().get(key, "text")

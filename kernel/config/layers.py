@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from heronpy.kernel.config.config import DEFAULT, Config
 from heronpy.kernel.config.schema import convert, defaults, flatten, is_defaults, is_free
 from heronpy.kernel.errors import ConfigError, did_you_mean
+from heronpy.kernel.topology_keys import HEEDED, PREFIX, UNHEEDED, guess
 
 ENVIRONMENT_PREFIX = "HERONPY_"
 FILE_NAME = "heron.toml"
@@ -88,11 +91,16 @@ def _flag_layer(flags: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:
         if name in OPTIONS:
             yield OPTIONS[name], value, f"flag {name}"
         else:
-            yield name, _scalar(value) if name.startswith("topology.") else value, "flag --set"
+            yield (
+                name,
+                plain_value(value) if name.startswith(("topology.", "component.")) else value,
+                "flag --set",
+            )
 
 
 def _checked(key: str, value: Any, origin: str) -> Any:
     if is_free(key):
+        _check_topology_key(key, origin)
         return value
     if key not in defaults():
         msg = f"unknown setting {key!r} (from {origin}){did_you_mean(key, defaults())}"
@@ -104,13 +112,19 @@ def _checked(key: str, value: Any, origin: str) -> Any:
         raise ConfigError(msg) from None
 
 
-def _scalar(text: str) -> str | int | float | bool:
-    """Topology config keeps its types, so a number given on the command line becomes one."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+def _check_topology_key(key: str, origin: str) -> None:
+    """Of the topology's config, a setting may be only what has an effect."""
+    if key in UNHEEDED:
+        msg = f"{key} (from {origin}) means nothing to heronpy"
+        raise ConfigError(msg, hint=f"component.NAME.{key}, for a component that reads it")
+    if key.startswith(PREFIX) and key not in HEEDED:
+        msg = f"unknown setting {key!r} (from {origin}){guess(key)}"
+        raise ConfigError(msg, hint="component.NAME.KEY, for a key of a component's own")
+
+
+def plain_value(text: str) -> Any:
+    """A value of a topology's config: numbers, true, false, lists and objects as JSON has them, else text."""
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from heronpy.kernel.config.units import DURATIONS, SIZES, parse_duration, parse_size
 from heronpy.kernel.hosts import check_host
+from heronpy.kernel.topology_keys import MAPS
 
 Kind = Literal["text", "path", "integer", "number", "switch", "words", "duration", "size"]
 
@@ -39,8 +40,8 @@ LEAST = {
 #: files and folders that may be left out
 OPTIONAL_PATHS = ("scheduler.yarn.conf", "state.zookeeper.credentials", "upload.requirements")
 
-#: tables whose keys we do not know: a stranger's plugins, and the topology's own config
-FREE_TABLES = ("plugins", "topology")
+#: tables whose keys heron.toml does not list: those of plugins, of a topology's config and of components'
+FREE_TABLES = ("plugins", "topology", "component")
 
 _WANTED: Mapping[Kind, str] = {
     "text": "text",
@@ -76,9 +77,9 @@ def kinds() -> Mapping[str, Kind]:
 
 
 def is_free(key: str) -> bool:
-    """Whether the key lies in a table where any name is allowed."""
+    """Whether the key lies in a table that heron.toml does not list."""
     table, _, rest = key.partition(".")
-    if table == "plugins":
+    if table in ("plugins", "component"):
         return all(rest.partition(".")[::2])
     return table in FREE_TABLES and bool(rest)
 
@@ -88,7 +89,7 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
     for name, value in table.items():
         key = f"{prefix}{name}"
         below_plugin = key.startswith("plugins.") and key.count(".") > 1
-        if isinstance(value, dict) and not below_plugin:
+        if isinstance(value, dict) and not below_plugin and key not in MAPS:
             yield from flatten(value, f"{key}.")
         else:
             yield key, value
@@ -97,6 +98,9 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 def convert(key: str, value: Any) -> Any:
     """The value in the form that code uses. ValueError says what was wanted."""
     kind = kinds()[key]
+    if kind == "duration" and re.fullmatch(r"\d+(\.\d+)?", str(value).strip()):
+        msg = f"must be a duration with its unit, got {value!r}: {value}s or {value}ms"
+        raise ValueError(msg)
     try:
         converted = _CONVERTERS[kind](value)
     except (TypeError, ValueError):

@@ -13,8 +13,11 @@ _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
 def parse_duration(value: str | float) -> float:
-    """Seconds from "250ms", "10s", "5m"; a plain number is seconds already. ValueError for anything else."""
+    """Seconds from "250ms", "10s", "5m". A number is seconds already; its text is not, and a ValueError."""
     number, unit = _split(value)
+    if isinstance(value, str) and not unit:
+        msg = f"{value!r} has no unit: {number}s or {number}ms"
+        raise ValueError(msg)
     if unit and unit not in DURATIONS:
         msg = f"{value!r} is not a duration"
         raise ValueError(msg)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import get_args
 
 from heronpy.kernel.errors import TopologyError, did_you_mean
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans.logical import Component, Input, LogicalPlan, Reliability, Stream
+from heronpy.kernel.topology_keys import misspelt
 
 #: fields that `tup.name` cannot reach, since the tuple itself has an attribute of that name
 METADATA = frozenset({"id", "component", "stream", "task", "values"})
@@ -31,7 +32,8 @@ def validate(plan: LogicalPlan) -> list[str]:
             _check_edge(plan, component, edge)
         _check_key_groups(plan, component)
     _refuse_cycles(plan)
-    return [warning for component in plan.components for warning in _warnings(component)]
+    warnings = [warning for component in plan.components for warning in _warnings(component)]
+    return [*_misspelt(f"topology {plan.name!r}", plan.config), *warnings]
 
 
 def _check_members(plan: LogicalPlan) -> None:
@@ -168,11 +170,17 @@ def _warnings(component: Component) -> list[str]:
             f"{_label(component)} has parallelism {component.parallelism} and {len(component.splits)} splits:"
             " some of its tasks have none"
         )
+    warnings += _misspelt(_label(component), component.config)
     keys = {edge.grouping.fields for edge in component.inputs if edge.grouping.kind == "fields"}
     if len({len(key) for key in keys}) > 1:
         shown = " and ".join(f"({', '.join(key)})" for key in sorted(keys, key=len))
         warnings.append(f"{_label(component)} cannot use self.state: its inputs have different keys, {shown}")
     return warnings
+
+
+def _misspelt(whose: str, config: Mapping[str, object]) -> list[str]:
+    guesses = ((key, misspelt(key)) for key in config)
+    return [f"{key!r} in the config of {whose} means nothing{guess}" for key, guess in guesses if guess]
 
 
 def _label(component: Component) -> str:

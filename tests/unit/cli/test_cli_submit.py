@@ -100,6 +100,44 @@ def test_topology_settings_are_in_force_before_packing(heronpy: Heronpy, word_co
     assert len(json.loads(shown.stdout)["containers"]) == 4
 
 
+def test_settings_of_a_component_are_in_its_config_alone(registry: Registry, tmp_path: Path) -> None:
+    file = tmp_path / "days.py"
+    file.write_text(
+        "from heronpy import Spout, Topology\n"
+        "class Days(Spout):\n"
+        "    outputs = ['day']\n"
+        "    @classmethod\n"
+        "    def splits(cls, config): return config['days']\n"
+        "    def next_tuple(self): ...\n"
+        "class Week(Topology):\n"
+        "    days = Days.spec(config={'days': {'mon', 'tue'}})\n"
+        "    others = Days.spec(config={'days': ['sat', 'sun']})\n"
+    )
+    flags = {"component.days.days": '["wed"]', "topology.name": "Short"}
+    (found,) = prepare(load_config(environ={}, flags=flags), registry, str(file), ())
+    assert found.logical.name == "Short"
+    assert [component.splits for component in found.logical.components] == [("wed",), ("sat", "sun")]
+
+
+def test_a_file_with_settings_of_components_is_good_for_topologies_without_them(
+    heronpy: Heronpy, word_count: str, tmp_path: Path
+) -> None:
+    (tmp_path / "heron.toml").write_text("[component.elsewhere]\nlimit = 3\n")
+    assert heronpy("submit", word_count, "--dry-run").exit_code == 0
+
+
+def test_a_key_in_a_topology_file_that_looks_misspelt_is_a_warning(heronpy: Heronpy, tmp_path: Path) -> None:
+    file = tmp_path / "wordcount.py"
+    own = '"topology.stmgr": 2, "word.limit": 5, "topology.team.name": "us", "topology.timer.events": "x"'
+    file.write_text(WORD_COUNT.replace('"topology.stmgrs": 2', own))
+    shown = heronpy("submit", str(file), "--dry-run")
+    assert (shown.exit_code, shown.stderr) == (
+        0,
+        "warning: 'topology.stmgr' in the config of topology 'WordCount' means nothing;"
+        " did you mean 'topology.stmgrs'?\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -125,6 +163,18 @@ def test_topology_settings_are_in_force_before_packing(heronpy: Heronpy, word_co
         (
             ("--set", "topology.message.timeout.secs=-1"),
             "topology.message.timeout.secs must be a number of at least 0.001, got -1",
+        ),
+        (
+            ("--set", "topology.tick.tuple.freq.secs=often"),
+            "topology.tick.tuple.freq.secs must be a number of at least 0.001, got 'often'",
+        ),
+        (
+            ("--set", "topology.enable.message.timeouts=maybe"),
+            "topology.enable.message.timeouts must be true or false, got 'maybe'",
+        ),
+        (
+            ("--set", "component.cuont.limit=3"),
+            "component.cuont.limit (from flag --set): there is no component 'cuont'; did you mean 'count'?",
         ),
     ],
 )

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from heronpy import constants
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.config.schema import defaults, kinds
 from heronpy.kernel.errors import ConfigError
+from heronpy.kernel.topology_keys import HEEDED, UNHEEDED
+from heronpy.plugins.packing import request
 
 
 @pytest.fixture(autouse=True)
@@ -118,10 +121,10 @@ def test_wrong_types_say_what_was_wanted(key: str, value: str, complaint: str) -
     assert error.value.exit_code == 2
 
 
-def test_a_file_may_give_plain_numbers_but_not_other_types(tmp_path: Path) -> None:
-    file = written(tmp_path / "own.toml", "credit.window = 2\nbatch.bytes = 100\nmetrics.sinks = ['jsonl']")
+def test_a_file_may_give_sizes_as_plain_numbers_but_not_other_types(tmp_path: Path) -> None:
+    file = written(tmp_path / "own.toml", "batch.bytes = 2048\nmetrics.sinks = ['jsonl']")
     config = load_config(file, {})
-    assert (config["credit.window"], config["batch.bytes"], config["metrics.sinks"]) == (2.0, 100, ("jsonl",))
+    assert (config["batch.bytes"], config["metrics.sinks"]) == (2048, ("jsonl",))
     for wrong in ("batch.tuples = 1.5", "batch.tuples = true", "log.level = 3", "metrics.sinks = [1]"):
         with pytest.raises(ConfigError, match="must be"):
             load_config(written(tmp_path / "own.toml", wrong), {})
@@ -134,13 +137,76 @@ def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
         load_config(written(tmp_path / "broken.toml", "a = = 1"), {})
 
 
-def test_plugins_and_topologies_have_tables_of_their_own(tmp_path: Path) -> None:
+def test_a_plugin_has_a_table_of_its_own(tmp_path: Path) -> None:
     file = written(tmp_path / "own.toml", "[plugins.ssh]\nport = 22\noptions = { quiet = true }\n")
-    flags = {"plugins.ssh.hosts": "a,b", "topology.acking": "true", "topology.ram": "5", "topology.who": "me"}
-    config = load_config(file, {}, flags)
+    config = load_config(file, {}, {"plugins.ssh.hosts": "a,b"})
     assert config.plugin("ssh") == {"port": 22, "options": {"quiet": True}, "hosts": "a,b"}
     assert config.plugin("other") == {}
-    assert config.topology == {"topology.acking": True, "topology.ram": 5, "topology.who": "me"}
+
+
+def test_config_of_the_topology_keeps_its_types(tmp_path: Path) -> None:
+    text = "[topology]\ncomponent.rammap = { count = '2GB' }\nmax.spout.pending = 5\n"
+    flags = {"topology.stmgrs": "2", "topology.key.groups": "64", "topology.reliability.mode": "ATLEAST_ONCE"}
+    flags["topology.enable.message.timeouts"] = "false"
+    assert load_config(written(tmp_path / "own.toml", text), {}, flags).topology == {
+        "topology.component.rammap": {"count": "2GB"},
+        "topology.max.spout.pending": 5,
+        "topology.stmgrs": 2,
+        "topology.key.groups": 64,
+        "topology.reliability.mode": "ATLEAST_ONCE",
+        "topology.enable.message.timeouts": False,
+    }
+
+
+def test_a_component_has_a_table_of_its_own_where_any_key_goes(tmp_path: Path) -> None:
+    text = "[component.count]\nword.limit = 5\nlanguages = ['en']\n"
+    flags = {"component.count.word.limit": "7", "component.count.stop": '["a", "the"]'}
+    assert load_config(written(tmp_path / "own.toml", text), {}, flags).component == {
+        "component.count.word.limit": 7,
+        "component.count.languages": ["en"],
+        "component.count.stop": ["a", "the"],
+    }
+    with pytest.raises(ConfigError, match=r"unknown setting 'component.count' \(from flag --set\)"):
+        load_config(environ={}, flags={"component.count": "7"})
+
+
+def test_a_key_of_the_topology_that_has_no_effect_is_refused(tmp_path: Path) -> None:
+    own = "(try: component.NAME.KEY, for a key of a component's own)"
+    with pytest.raises(ConfigError) as typo:
+        load_config(environ={}, flags={"topology.stmgr": "2"})
+    assert str(typo.value) == (
+        f"unknown setting 'topology.stmgr' (from flag --set); did you mean 'topology.stmgrs'? {own}"
+    )
+    with pytest.raises(ConfigError) as unknown:
+        load_config(environ={}, flags={"topology.acking": "true"})
+    assert str(unknown.value) == f"unknown setting 'topology.acking' (from flag --set) {own}"
+    file = written(tmp_path / "own.toml", "[topology]\ndebug = true\n")
+    with pytest.raises(ConfigError) as unheeded:
+        load_config(file, {})
+    assert str(unheeded.value) == (
+        f"topology.debug (from file {file}) means nothing to heronpy"
+        " (try: component.NAME.topology.debug, for a component that reads it)"
+    )
+
+
+def test_a_number_without_a_unit_is_no_duration(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as flag:
+        load_config(environ={}, flags={"credit.window": "500"})
+    assert str(flag.value) == (
+        "credit.window must be a duration with its unit, got '500': 500s or 500ms (from flag --set)"
+    )
+    file = written(tmp_path / "own.toml", "credit.window = 0.5")
+    with pytest.raises(ConfigError, match=r"credit.window must be .* got 0.5: 0.5s or 0.5ms \(from file"):
+        load_config(file, {})
+
+
+def test_every_key_of_a_topology_is_either_heeded_or_not() -> None:
+    names = {value for name, value in vars(constants).items() if name.startswith("TOPOLOGY_")}
+    assert names <= HEEDED | UNHEEDED
+    assert names >= UNHEEDED
+    assert set() == HEEDED & UNHEEDED
+    read_by_packing = {value for value in vars(request).values() if str(value).startswith("topology.")}
+    assert read_by_packing <= HEEDED
 
 
 def test_a_relative_home_becomes_absolute_since_other_processes_read_it(tmp_path: Path) -> None:

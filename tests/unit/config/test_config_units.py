@@ -34,7 +34,7 @@ def test_a_size_becomes_bytes(text: str | float, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ms", "10 parsecs", "-1s", "1s2", "1KB", True, -1, float("nan"), float("inf")]
+    "text", ["", "ms", "10", "0.5", "10 parsecs", "-1s", "1s2", "1KB", True, -1, float("nan"), float("inf")]
 )
 def test_what_is_no_duration_is_refused(text: str | float) -> None:
     with pytest.raises(ValueError):

@@ -16,6 +16,7 @@ from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import KINDS
 from heronpy.kernel.protocol import PROTOCOL_VERSION, Envelope
+from heronpy.kernel.topology_keys import HEEDED
 from heronpy.testing.contracts.scheduler import SchedulerContract
 from heronpy.testing.contracts.state_manager import StateManagerContract
 from heronpy.testing.contracts.uploader import UploaderContract
@@ -78,6 +79,11 @@ def test_the_grafana_board_and_the_alarms_name_numbers_that_there_are() -> None:
     )
     assert len(used) > 20
     assert set(used) <= known
+
+
+def test_every_key_of_a_topology_that_has_an_effect_is_documented_and_no_other() -> None:
+    first_cells = [cells[0] for cells in rows("configuration.md") if cells[0].startswith("`topology.")]
+    assert sorted(key for cell in first_cells for key in re.findall(r"`([^`]+)`", cell)) == sorted(HEEDED)
 
 
 @pytest.mark.parametrize("hook", sorted(KINDS))
