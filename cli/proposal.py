@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heronpy.cli.limits import check_limits
 from heronpy.container.folders import launch_file
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
@@ -90,13 +91,15 @@ def propose(config: Config, registry: Registry, now: Situation, wanted: Mapping[
     )
     counts = now.plan.logical.parallelism()
     changes = {name: count - counts[name] for name, count in wanted.items()}
+    submitted = _submitted_config(config, now.topology)
     manager = registry.resource_manager(now.algorithm)()
     try:
-        manager.initialize(_submitted_config(config, now.topology), now.definition)
+        manager.initialize(submitted, now.definition)
         repacked = manager.repack(current, changes)
     finally:
         manager.close()
     _check_repacked(current, repacked, {**counts, **wanted})
+    check_limits(submitted, repacked)
     asked = {
         name: table for name, table in repacked.key_groups.items() if table != current.key_groups.get(name)
     }

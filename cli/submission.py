@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from heronpy.cli.base import Base
+from heronpy.cli.limits import check_limits
 from heronpy.cli.requester import requester
 from heronpy.cli.shipping import keeper_of, refuse_unreachable, shipped
 from heronpy.cli.status_view import waiting_for
@@ -248,7 +249,9 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
     manager = registry.resource_manager(config.text("packing.algorithm"))()
     try:
         manager.initialize(config, topology)
-        return Prepared(topology, manager.pack(), inherits=inherits)
+        packing = manager.pack()
+        check_limits(config, packing)
+        return Prepared(topology, packing, inherits=inherits)
     finally:
         manager.close()
 

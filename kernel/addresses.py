@@ -11,6 +11,8 @@ _KINDS: Final = {b"t": "task", b"c": "container"}
 #: bytes of a stranger's identity that are shown
 _NAMED: Final = 16
 
+HIGHEST_PORT: Final = 65535
+
 #: socket names inside a container's folder
 DATA_SOCKET: Final = "data"
 CONTROL_SOCKET: Final = "control"

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from heronpy.kernel.config.config import DEFAULT, Config
+from heronpy.kernel.config.ranges import ORDERED
 from heronpy.kernel.config.schema import convert, defaults, flatten, is_defaults, is_free
 from heronpy.kernel.errors import ConfigError, did_you_mean
 from heronpy.kernel.topology_keys import HEEDED, PREFIX, UNHEEDED, guess
@@ -42,7 +43,9 @@ def load_config(
     for key, value, origin in layers:
         values[key] = _checked(key, value, origin)
         origins[key] = origin
-    return Config(values, origins)
+    config = Config(values, origins)
+    _check_order(config)
+    return config
 
 
 def environment_name(key: str) -> str:
@@ -110,6 +113,16 @@ def _checked(key: str, value: Any, origin: str) -> Any:
     except ValueError as error:
         msg = f"{key} {error} (from {origin})"
         raise ConfigError(msg) from None
+
+
+def _check_order(config: Config) -> None:
+    for lower, upper in ORDERED:
+        if config[lower] > config[upper]:
+            least, most = (
+                f"{key}, {config.shown(key)} (from {config.origin(key)})" for key in (lower, upper)
+            )
+            msg = f"{least} must not be more than {most}"
+            raise ConfigError(msg)
 
 
 def _check_topology_key(key: str, origin: str) -> None:

@@ -12,6 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal
 
+from heronpy.kernel.config.ranges import RANGES
 from heronpy.kernel.config.units import DURATIONS, SIZES, parse_duration, parse_size
 from heronpy.kernel.hosts import check_host
 from heronpy.kernel.topology_keys import MAPS
@@ -23,18 +24,6 @@ CHOICES = {
     "container.start": ("zygote", "spawn"),
     "credit.when_full": ("wait", "drop"),
     "log.level": ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
-}
-
-#: settings with which less would be a mistake: everybody dead before they can say a word, or never started
-LEAST = {
-    "checkpoint.interval": "100ms",
-    "checkpoint.timeout": "1s",
-    "checkpoint.retain": "1",
-    "container.silence": "1s",
-    "container.lost": "1s",
-    "container.restart_attempts": "0",
-    "state.zookeeper.session": "1s",
-    "state.zookeeper.timeout": "100ms",
 }
 
 #: files and folders that may be left out
@@ -109,9 +98,11 @@ def convert(key: str, value: Any) -> Any:
     if converted not in CHOICES.get(key, (converted,)):
         msg = f"must be one of {', '.join(CHOICES[key])}, got {value!r}"
         raise ValueError(msg)
-    if key in LEAST and converted < _CONVERTERS[kind](LEAST[key]):
-        msg = f"must be at least {LEAST[key]}, got {value!r}"
-        raise ValueError(msg)
+    if key in RANGES:
+        least, most = RANGES[key]
+        if not _CONVERTERS[kind](least) <= converted <= _CONVERTERS[kind](most):
+            msg = f"must be at least {least} and at most {most}, got {value!r}"
+            raise ValueError(msg)
     if key == "transport.host":
         check_host(converted)
     if key in OPTIONAL_PATHS and converted:

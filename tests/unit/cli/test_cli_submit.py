@@ -173,6 +173,11 @@ def test_a_key_in_a_topology_file_that_looks_misspelt_is_a_warning(heronpy: Hero
             "topology.enable.message.timeouts must be true or false, got 'maybe'",
         ),
         (
+            ("--set", "transport.port=65534"),
+            "transport.port is 65534 (from flag --set), and container 2 would listen on 65536, where ports"
+            " end at 65535 (try: --set transport.port=65533 or less)",
+        ),
+        (
             ("--set", "component.cuont.limit=3"),
             "component.cuont.limit (from flag --set): there is no component 'cuont'; did you mean 'count'?",
         ),

@@ -11,6 +11,7 @@ import pytest
 
 from heronpy import constants
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.config.ranges import ORDERED, RANGES
 from heronpy.kernel.config.schema import defaults, kinds
 from heronpy.kernel.errors import ConfigError
 from heronpy.kernel.topology_keys import HEEDED, UNHEEDED
@@ -103,9 +104,23 @@ def test_unknown_keys_are_errors_with_their_place_and_a_suggestion(tmp_path: Pat
         ),
         ("home", "", "home must be a path, got ''"),
         ("container.start", "fork", "container.start must be one of zygote, spawn, got 'fork'"),
-        ("container.silence", "0s", "container.silence must be at least 1s, got '0s'"),
-        ("container.lost", "999ms", "container.lost must be at least 1s, got '999ms'"),
-        ("container.restart_attempts", "-1", "container.restart_attempts must be at least 0, got '-1'"),
+        ("container.silence", "0s", "container.silence must be at least 1s and at most 1d, got '0s'"),
+        ("container.lost", "999ms", "container.lost must be at least 1s and at most 1d, got '999ms'"),
+        (
+            "container.restart_attempts",
+            "-1",
+            "container.restart_attempts must be at least 0 and at most 1000000, got '-1'",
+        ),
+        ("transport.port", "99999", "transport.port must be at least 0 and at most 65535, got '99999'"),
+        ("credit.window", "0s", "credit.window must be at least 1ms and at most 1h, got '0s'"),
+        ("credit.max_bytes", "0", "credit.max_bytes must be at least 1B and at most 1TB, got '0'"),
+        ("batch.tuples", "0", "batch.tuples must be at least 1 and at most 1000000, got '0'"),
+        (
+            "transport.frame_bytes",
+            "1",
+            "transport.frame_bytes must be at least 64KB and at most 1GB, got '1'",
+        ),
+        ("metrics.interval", "0s", "metrics.interval must be at least 50ms and at most 1h, got '0s'"),
         (
             "transport.host",
             "10.0.0.0/64",
@@ -119,6 +134,24 @@ def test_wrong_types_say_what_was_wanted(key: str, value: str, complaint: str) -
         load_config(environ={name: value})
     assert str(error.value) == f"{complaint} (from environment {name})"
     assert error.value.exit_code == 2
+
+
+def test_every_number_has_a_range_and_its_ends_may_be_set() -> None:
+    numbers = ("integer", "number", "duration", "size")
+    assert set(RANGES) == {key for key, kind in kinds().items() if kind in numbers}
+    wide = {low: RANGES[low][0] for low, _ in ORDERED} | {high: RANGES[high][1] for _, high in ORDERED}
+    for key, ends in RANGES.items():
+        for end in ends:
+            if (key, end) not in wide.items():
+                assert load_config(environ={}, flags={**wide, key: end}).origin(key) == "flag --set"
+
+
+def test_two_settings_that_contradict_each_other_are_named_with_their_origins() -> None:
+    with pytest.raises(ConfigError) as error:
+        load_config(environ={}, flags={"spout.idle_min": "30ms"})
+    assert str(error.value) == (
+        "spout.idle_min, 30ms (from flag --set) must not be more than spout.idle_max, 20ms (from default)"
+    )
 
 
 def test_a_file_may_give_sizes_as_plain_numbers_but_not_other_types(tmp_path: Path) -> None:

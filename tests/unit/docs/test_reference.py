@@ -13,6 +13,7 @@ from heronpy.cli.main import VERBS
 from heronpy.instances.counters import Counters
 from heronpy.kernel import frame, link
 from heronpy.kernel.config import load_config
+from heronpy.kernel.config.ranges import RANGES
 from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import KINDS
 from heronpy.kernel.protocol import PROTOCOL_VERSION, Envelope
@@ -46,6 +47,13 @@ def test_every_setting_is_documented_with_its_default(key: str) -> None:
     shown = row[1].strip("`")
     again = load_config("/dev/null", environ={}, flags={key: shown})
     assert again[key] == CONFIG[key]
+
+
+@pytest.mark.parametrize("key", RANGES)
+def test_every_range_is_documented(key: str) -> None:
+    (row,) = (row for row in rows("configuration.md") if row[0] == f"`{key}`")
+    least, most = RANGES[key]
+    assert row[2] == f"`{least}` to `{most}`"
 
 
 def test_no_setting_is_documented_that_does_not_exist() -> None:
