@@ -5,11 +5,18 @@ from __future__ import annotations
 from heronpy.kernel.addresses import HIGHEST_PORT
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PackingError
-from heronpy.kernel.plans import PackingPlan
+from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
 
 
-def check_limits(config: Config, packing: PackingPlan) -> None:
-    """Raise a PackingError for a container that would have no port."""
+def check_limits(config: Config, topology: LogicalPlan, packing: PackingPlan) -> None:
+    """Raise a PackingError for a container that would have no port, or a spout whose id is too high."""
+    _check_ports(config, packing)
+    if topology.reliability == "at_least_once":
+        _check_spouts(topology, packing)
+
+
+def _check_ports(config: Config, packing: PackingPlan) -> None:
     base, last = config.integer("transport.port"), max(container.id for container in packing.containers)
     if base and base + last > HIGHEST_PORT:
         msg = (
@@ -17,3 +24,15 @@ def check_limits(config: Config, packing: PackingPlan) -> None:
             f" listen on {base + last}, where ports end at {HIGHEST_PORT}"
         )
         raise PackingError(msg, hint=f"--set transport.port={HIGHEST_PORT - last} or less")
+
+
+def _check_spouts(topology: LogicalPlan, packing: PackingPlan) -> None:
+    """Ids are never used again, so a topology that is scaled often enough comes to the last one."""
+    spouts = {component.name for component in topology.components if component.kind == "spout"}
+    for instance in packing.instances():
+        if instance.component in spouts and instance.task > LAST_TRACKED_TASK:
+            msg = (
+                f"spout {instance.component!r} would get the task id {instance.task}, and at least once a"
+                f" spout's id is at most {LAST_TRACKED_TASK}"
+            )
+            raise PackingError(msg, hint="kill --keep-checkpoints and submit --from: ids begin at 1 again")

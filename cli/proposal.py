@@ -99,7 +99,7 @@ def propose(config: Config, registry: Registry, now: Situation, wanted: Mapping[
     finally:
         manager.close()
     _check_repacked(current, repacked, {**counts, **wanted})
-    check_limits(submitted, repacked)
+    check_limits(submitted, now.definition, repacked)
     asked = {
         name: table for name, table in repacked.key_groups.items() if table != current.key_groups.get(name)
     }

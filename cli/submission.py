@@ -250,7 +250,7 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
     try:
         manager.initialize(config, topology)
         packing = manager.pack()
-        check_limits(config, packing)
+        check_limits(config, topology, packing)
         return Prepared(topology, packing, inherits=inherits)
     finally:
         manager.close()

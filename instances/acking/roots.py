@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
+
 #: a root is named by task, twelve bits made of its incarnation, and a count
 _TASK_SHIFT: Final = 48
 _TAG_SHIFT: Final = 36
@@ -37,6 +39,9 @@ class Roots:
     """
 
     def __init__(self, task: int, incarnation: int, timeout: float | None, count: int = 0) -> None:
+        if not 0 <= task <= LAST_TRACKED_TASK:
+            msg = f"task {task} cannot name its roots: ids of tracked spouts end at {LAST_TRACKED_TASK}"
+            raise ValueError(msg)
         self._name = task << _TASK_SHIFT | (incarnation % _TAGS) << _TAG_SHIFT
         self.timeout = timeout
         every = range(self._name, self._name + _COUNT_MASK + 1)

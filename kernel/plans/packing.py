@@ -8,6 +8,10 @@ GB = 1024**3
 MB = 1024**2
 
 
+#: the highest id of a spout task whose tuples are tracked: a root has 16 bits for it
+LAST_TRACKED_TASK = 0xFFFF
+
+
 class Resources(msgspec.Struct, frozen=True):
     """CPU in cores, RAM and disk in bytes."""
 

@@ -15,6 +15,7 @@ from heronpy.instances.acking.anchored import Anchored, Edges
 from heronpy.instances.acking.roots import Over, Roots, task_of
 from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
 from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
 
 TASK, INCARNATION = 7, 3 << 20 | 5
 
@@ -238,6 +239,26 @@ def test_a_tracked_id_can_be_a_key_and_is_only_equal_to_itself() -> None:
     kept = {one: "one", same: "same"}
     one.settle()
     assert (kept[one], kept[same]) == ("one", "same")
+
+
+@given(
+    task=st.integers(1, LAST_TRACKED_TASK),
+    incarnation=st.integers(0, 2**64 - 1),
+    count=st.integers(0, 2**36 - 1),
+)
+def test_a_root_leads_back_to_its_task_and_fits_into_64_bits(task: int, incarnation: int, count: int) -> None:
+    roots = Roots(task, incarnation, timeout=None, count=count)
+    for root in (roots.add("first"), roots.add("second")):
+        assert 0 < root < 2**64
+        assert task_of(root) == task
+
+
+@given(task=st.integers(LAST_TRACKED_TASK + 1) | st.integers(max_value=-1))
+def test_a_task_that_has_no_room_in_its_roots_has_none(task: int) -> None:
+    with pytest.raises(
+        ValueError, match=f"task {task} cannot name its roots: ids of tracked spouts end at 65535"
+    ):
+        Roots(task, INCARNATION, timeout=None)
 
 
 number = st.integers(1, 2**64 - 1)

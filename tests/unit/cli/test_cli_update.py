@@ -23,7 +23,8 @@ from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
 from heronpy.kernel.live import change_live, config_for
 from heronpy.kernel.master import client
-from heronpy.kernel.plans import PackingPlan, PhysicalPlan, next_plan, physical_plan
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, next_plan, physical_plan
+from heronpy.kernel.plans.logical import Reliability
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.tree import Execution, Live, Registration, Tree
 from heronpy.kernel.update import FINISHED, Ledger, Phase, Update
@@ -357,6 +358,34 @@ def test_a_plugin_that_uses_a_task_id_again_is_caught(
     monkeypatch.setattr(Registry, "resource_manager", lambda *_: Forgetful)
     with pytest.raises(PackingError, match=message):
         propose(config, Registry.load(), look(state, "Shop"), {"spent": 3})
+
+
+def used_up(state: StateManager, reliability: Reliability) -> None:
+    """The topology has been scaled so often that the next task gets the first id too many."""
+    logical = LogicalPlan.from_json(state.get(TREE.definition).value)
+    packing = PackingPlan.from_json(state.get(TREE.packing_plan).value)
+    logical = msgspec.structs.replace(logical, reliability=reliability)
+    packing = msgspec.structs.replace(packing, next_task=65536)
+    state.set(TREE.definition, logical.to_json())
+    state.set(TREE.packing_plan, packing.to_json())
+    state.set(TREE.physical_plan, physical_plan(logical, packing).to_json())
+
+
+def test_at_least_once_a_spout_gets_no_id_that_its_roots_have_no_room_for(
+    heronpy: Heronpy, state: StateManager
+) -> None:
+    used_up(state, "at_least_once")
+    before = tree_of(state)
+    refused = heronpy("update", "Shop", "orders=3")
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        "error: spout 'orders' would get the task id 65536, and at least once a spout's id is at most 65535"
+        " (try: kill --keep-checkpoints and submit --from: ids begin at 1 again)\n",
+    )
+    assert tree_of(state) == before
+    assert heronpy("update", "Shop", "seen=2", "--dry-run", "--yes").exit_code == 0
+    used_up(state, "at_most_once")
+    assert heronpy("update", "Shop", "orders=3", "--dry-run").exit_code == 0
 
 
 def test_a_planned_restart_is_the_same_packing_under_another_epoch(
