@@ -9,7 +9,7 @@ from typing import Self
 
 import msgspec
 
-from heronpy.kernel.errors import NodeMissing, TimedOut
+from heronpy.kernel.errors import NodeMissing, TimedOut, UserError
 from heronpy.kernel.live import change_live
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -17,7 +17,7 @@ from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.transport import Dealer
-from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Registration, Tree
+from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
 from heronpy.kernel.visitor import Visitor
 
 #: seconds in which an answer is expected; who takes longer is told what is waited for
@@ -139,7 +139,10 @@ def _why_unreachable(state: StateManager, topology: str) -> str:
 def set_live(
     state: StateManager, topology: str, wanted: str, timeout: float, progress: Callable[[str], None]
 ) -> None:
-    """Pause or resume a topology and wait until every spout has done so, telling `progress` who has not."""
+    """Pause or resume a topology and wait until every spout has done so, telling `progress` who has not.
+
+    A UserError when another command asks for the opposite meanwhile.
+    """
     change_live(state, topology, lambda live: msgspec.structs.replace(live, state=wanted))
     reached = "paused" if wanted == PAUSED else "running"
     begun, told = time.monotonic(), ""
@@ -149,6 +152,7 @@ def set_live(
             late, waited = _late(status, reached), time.monotonic() - begun
             if not late:
                 return
+            _refuse_overtaken(state, topology, wanted)
             if status.state == "FAILED" or waited > timeout:
                 msg = f"{topology} has been told, but not everybody has followed after {waited:.0f} s: {late}"
                 raise TimedOut(msg, hint=f"heronpy status {topology}")
@@ -156,6 +160,14 @@ def set_live(
                 told = late
                 progress(f"waiting: {late}")
             time.sleep(0.05)
+
+
+def _refuse_overtaken(state: StateManager, topology: str, wanted: str) -> None:
+    live = read(state, Tree(topology).live, Live)
+    if live is not None and live.state != wanted:
+        now = "its spouts are paused" if live.state == PAUSED else "its spouts emit"
+        msg = f"{topology} was set to {live.state} by another command meanwhile: {now}"
+        raise UserError(msg, hint=f"heronpy status {topology}")
 
 
 def _late(status: TopologyStatus, reached: str) -> str:

@@ -313,6 +313,32 @@ def test_pausing_says_whom_it_waits_for_and_gives_up_in_time(
     assert live(state).state == "PAUSED"
 
 
+@pytest.mark.parametrize(
+    ("verb", "state_of_others", "hint"),
+    [("deactivate", "RUNNING", "spouts emit"), ("activate", "PAUSED", "spouts are paused")],
+)
+def test_pausing_that_is_overtaken_from_another_terminal_says_so_at_once(
+    heronpy: Heronpy, state: StateManager, verb: str, state_of_others: str, hint: str
+) -> None:
+    begun = time.monotonic()
+    change_live(state, "Shop", lambda live: msgspec.structs.replace(live, state=state_of_others))
+
+    def other_terminal() -> None:
+        eventually(lambda: live(state).state != state_of_others)
+        change_live(state, "Shop", lambda live: msgspec.structs.replace(live, state=state_of_others))
+
+    other = threading.Thread(target=other_terminal)
+    other.start()
+    shown = heronpy(verb, "Shop", "--timeout", "1m")
+    other.join()
+    assert (shown.exit_code, shown.stderr.splitlines()[-1]) == (
+        1,
+        f"error: Shop was set to {state_of_others} by another command meanwhile: its {hint}"
+        " (try: heronpy status Shop)",
+    )
+    assert time.monotonic() - begun < 30
+
+
 def test_a_topology_without_a_master_is_left_alone(heronpy: Heronpy, state: StateManager) -> None:
     state.delete(TREE.master)
     state.set(TREE.scheduler, b"{}")
