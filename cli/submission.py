@@ -88,6 +88,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
     scheduler = registry.scheduler(config.text("scheduler.name"))
     refuse_unreachable(config, registry, prepared.logical)
     scheduler.preflight(config, prepared.packing)
+    _check_sinks(config, registry, prepared.packing, here=not scheduler.remote(config))
     execution = _execution(config, scheduler)
     if launch_file(config, name).exists() and not state.exists(Tree(name).root):
         msg = f"processes of an earlier topology {name!r} may be left: the state tree has forgotten it"
@@ -220,6 +221,13 @@ def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
     registry.checkpoint_store(config.text("checkpoint.store"))
     for sink in config.words("metrics.sinks"):
         registry.metric_sink(sink)
+
+
+def _check_sinks(config: Config, registry: Registry, packing: PackingPlan, *, here: bool) -> None:
+    """In a running topology a sink that fails is logged and left out, which is too quiet for a start."""
+    containers = [container.id for container in packing.containers]
+    for name in config.words("metrics.sinks"):
+        registry.metric_sink(name).preflight(config, containers, here=here)
 
 
 def _refuse_unknown_components(config: Config, topologies: Sequence[LogicalPlan]) -> None:

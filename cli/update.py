@@ -27,7 +27,7 @@ from heronpy.cli.update_checks import (
 )
 from heronpy.cli.update_following import follow, write_proposal
 from heronpy.cli.update_progress import Phases
-from heronpy.cli.update_rates import rates_after, rates_of
+from heronpy.cli.update_rates import measuring, rates_after, rates_of
 from heronpy.cli.update_view import diff_json, diff_lines, ledger_line, outcome_json, packing_line, rate_line
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError
@@ -192,7 +192,8 @@ def _run(
     with _told_that_it_goes_on(name, wanted):
         write_proposal(state, now, update)
         if choices.wait:
-            before = rates_of(status, proposal.affected)
+            lately = time.time() - measuring(choices.interval)
+            before = rates_of(status, proposal.affected, since=lately)
             return _follow(state, name, update, packing_line(proposal), before, choices, undo)
     click.echo(
         f"{name}: asked for plan {update.epoch}; the same command without --no-wait follows it", err=True

@@ -12,13 +12,19 @@ from heronpy.kernel.status import InstanceStatus, TopologyStatus
 
 #: A rate lies between two reports, and the first that knows of the new plan may be an interval away.
 SLACK = 0.5
-#: nobody waits longer for a number
+#: seconds that one measurement takes at most
 LONGEST = 5.0
+#: measurements that a death may spoil before there is no number
+ATTEMPTS = 3
 
 
-def rates_of(status: TopologyStatus, components: Sequence[str]) -> dict[str, float]:
-    """Tuples a second: what a bolt takes, what a spout gives. Empty when there is nobody to ask."""
-    if status.state == "UNREACHABLE":
+def rates_of(status: TopologyStatus, components: Sequence[str], *, since: float) -> dict[str, float]:
+    """Tuples a second: what a bolt takes, what a spout gives.
+
+    Empty when there is nobody to ask, or an instance was restarted after `since`, a wall-clock second: in the
+    seconds after a death a rate says how long the restart took.
+    """
+    if status.state == "UNREACHABLE" or any(one.restarts and one.since > since for one in status.instances):
         return {}
     return {name: sum(_rate(one) for one in status.instances if one.component == name) for name in components}
 
@@ -26,9 +32,19 @@ def rates_of(status: TopologyStatus, components: Sequence[str]) -> dict[str, flo
 def rates_after(
     state: StateManager, name: str, components: Sequence[str], *, interval: float
 ) -> dict[str, float]:
-    """The same for a whole interval in which everybody has worked by the new plan."""
-    time.sleep(min(2 * interval + SLACK, LONGEST))
-    return rates_of(topology_status(state, name, ANSWER_TIMEOUT), components)
+    """The same for a whole interval in which all instances have worked by the new plan."""
+    for _ in range(ATTEMPTS):
+        begun = time.time()
+        time.sleep(measuring(interval))
+        rates = rates_of(topology_status(state, name, ANSWER_TIMEOUT), components, since=begun)
+        if rates:
+            return rates
+    return {}
+
+
+def measuring(interval: float) -> float:
+    """Seconds that a rate looks back, for reports that come every `interval`."""
+    return min(2 * interval + SLACK, LONGEST)
 
 
 def _rate(one: InstanceStatus) -> float:

@@ -28,6 +28,13 @@ class MetricSink(abc.ABC):
     #: distributions, besides the plugin's own and what that requires, that must be installed where it is used
     distributions: ClassVar[tuple[str, ...]] = ()
 
+    @classmethod  # noqa: B027 - optional
+    def preflight(cls, config: Config, containers: Sequence[int], *, here: bool) -> None:
+        """Called at submit, before anything is started. Raise a UserError if a sink could not start.
+
+        `containers` are the numbers of those that will have one; `here` means on this machine.
+        """
+
     @abc.abstractmethod
     def initialize(self, config: Config, topology: str, container: int, folder: str) -> None:
         """Called once, first. `folder` is the container's own and exists."""

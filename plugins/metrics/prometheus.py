@@ -33,6 +33,13 @@ class Prometheus(MetricSink):
     name: ClassVar[str] = "prometheus"
 
     @override
+    @classmethod
+    def preflight(cls, config: Config, containers: Sequence[int], *, here: bool) -> None:
+        for port in [_port(config, container) for container in sorted(containers, reverse=True)]:
+            if here:
+                _endpoint(port).close()
+
+    @override
     def initialize(self, config: Config, topology: str, container: int, folder: str) -> None:
         self._endpoint = _endpoint(_port(config, container))
         self._address = Path(folder) / f"prometheus-{container}.url"

@@ -1,4 +1,4 @@
-"""Dividing the RAM of a container among its instances, for packing that fixes the number of containers."""
+"""Dividing the RAM of containers among their instances, for packing that fixes the number of containers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def shared_out(request: Request, placed: Placement) -> tuple[ContainerPlan, ...]
         request.container_ram or max(_ram(request, each) for each in everyone) + request.ram_padding,
         request.container_disk or max(_disk(each) for each in everyone) + DEFAULT_INSTANCE.disk,
     )
+    # the share of the fullest container is everybody's: instances of a component are alike wherever they run
+    share = min(_share(request, each, whole.ram) for each in everyone)
     return tuple(
-        ContainerPlan(where, _with_ram(request, placed[where], whole.ram), whole) for where in sorted(placed)
+        ContainerPlan(where, _with_ram(request, placed[where], share), whole) for where in sorted(placed)
     )
 
 
@@ -41,7 +43,8 @@ def _ram(request: Request, instances: Sequence[InstancePlan]) -> int:
     return max(len(instances) * DEFAULT_INSTANCE.ram, asked)
 
 
-def _with_ram(request: Request, instances: Sequence[InstancePlan], whole: int) -> tuple[InstancePlan, ...]:
+def _share(request: Request, instances: Sequence[InstancePlan], whole: int) -> int:
+    """What a container has for each instance that does not say what it needs."""
     mapped = sum(request.ram.get(instance.component, 0) for instance in instances)
     sharing = [instance for instance in instances if instance.component not in request.ram]
     left = whole - request.ram_padding - mapped
@@ -54,7 +57,10 @@ def _with_ram(request: Request, instances: Sequence[InstancePlan], whole: int) -
             f" {format_size(request.ram_padding)}; raise it, or lower {RAM_PADDING} or {RAM_MAP}"
         )
         raise PackingError(msg)
-    share = left // len(sharing) if sharing else 0
+    return left // len(sharing) if sharing else whole
+
+
+def _with_ram(request: Request, instances: Sequence[InstancePlan], share: int) -> tuple[InstancePlan, ...]:
     resized: dict[tuple[str, Resources], Resources] = {}
     return tuple(_resized(request, instance, share, resized) for instance in instances)
 

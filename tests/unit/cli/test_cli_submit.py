@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -195,6 +196,22 @@ def test_what_cannot_be_is_refused_in_one_line(
 def test_a_file_that_is_not_there_is_named(heronpy: Heronpy) -> None:
     refused = heronpy("submit", "nowhere.py")
     assert (refused.exit_code, refused.stderr[:24]) == (1, "error: no file 'nowhere.")
+
+
+def test_a_metric_sink_that_cannot_start_is_refused_and_nothing_is_started(
+    heronpy: Heronpy, word_count: str, config: Config
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = int(server.getsockname()[1])
+        settings = ("--set", "metrics.sinks=prometheus", "--set", f"plugins.prometheus.port={taken - 2}")
+        refused = heronpy("submit", word_count, *settings)
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        f"error: cannot serve metrics on 127.0.0.1 port {taken}: Address already in use"
+        " (try: another plugins.prometheus.port, or 0 for any free one)\n",
+    )
+    assert not work_folder(config, "WordCount").exists()
+    assert heronpy("list", "-o", "json").stdout == "[]\n"
 
 
 def test_a_submit_that_fails_half_way_leaves_nothing(

@@ -40,6 +40,23 @@ def start(tmp_path: Path) -> Iterator[Start]:
         sink.close()
 
 
+def test_a_port_that_is_taken_is_known_before_the_start() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = int(server.getsockname()[1])
+        config = load_config(environ={}, flags={"plugins.prometheus.port": str(taken - 2)})
+        complaint = f"cannot serve metrics on 127.0.0.1 port {taken}: Address already in use"
+        with pytest.raises(PluginError, match=complaint):
+            Prometheus.preflight(config, [2], here=True)
+        Prometheus.preflight(config, [2], here=False)
+    Prometheus.preflight(config, [2], here=True)
+
+
+def test_a_port_base_without_room_for_all_containers_is_known_before_the_start() -> None:
+    config = load_config(environ={}, flags={"plugins.prometheus.port": "65530"})
+    with pytest.raises(ConfigError, match=r"plugins\.prometheus\.port must be from 0 to 65525, got '65530'"):
+        Prometheus.preflight(config, range(1, 11), here=False)
+
+
 def scraped(url: str) -> str:
     with urllib.request.urlopen(url, timeout=10) as response:
         return str(response.read().decode())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heronpy.kernel.errors import PackingError
 from heronpy.kernel.plans import PackingPlan, Resources
@@ -69,7 +71,25 @@ def test_without_sizes_a_container_has_a_gigabyte_for_each_of_the_most_and_one_m
     assert pictured(plan) == {1: "BBSS", 2: "BSS"}
     assert {container.resources for container in plan.containers} == {Resources(5.0, 5 * GB, 5 * GB)}
     assert plan.containers[0].instances[0].resources == Resources(1.0, GB, GB)
-    assert plan.containers[1].instances[0].resources == Resources(1.0, 4 * GB // 3, GB)
+    assert plan.containers[1].instances[0].resources == Resources(1.0, GB, GB)
+
+
+@given(
+    counts=st.dictionaries(st.sampled_from(["ant", "bee", "cat"]), st.integers(1, 6), min_size=1),
+    stmgrs=st.integers(1, 4),
+    growth=st.integers(-3, 6),
+    container_ram=st.sampled_from([None, "20GB"]),
+)
+def test_all_instances_of_a_component_have_one_size_before_and_after_an_update(
+    counts: dict[str, int], stmgrs: int, growth: int, container_ram: str | None
+) -> None:
+    config = {"topology.stmgrs": min(stmgrs, sum(counts.values())), "topology.container.ram": container_ram}
+    manager = initialized(RoundRobin, config, counts)
+    plan = manager.pack()
+    changed = manager.repack(plan, {min(counts): max(growth, 1 - counts[min(counts)])})
+    for each in (plan, changed):
+        sizes = {(instance.component, instance.resources) for instance in each.instances()}
+        assert len(sizes) == len(counts)
 
 
 def test_those_without_a_size_share_what_the_others_leave() -> None:
