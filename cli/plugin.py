@@ -25,8 +25,8 @@ def command() -> None:
 def new(kind: str, name: str, folder: Path | None) -> None:
     """Make a package with a plugin of this KIND: every method is there, and none is written.
 
-    Its test is the engine's contract for the kind. It fails and names what is not written yet; when it
-    passes, the plugin does what the engine relies on.
+    Its test is the engine's contract for the kind; a command has none, and a test to begin with. It fails
+    and names what is not written yet; when it passes, the plugin does what the engine relies on.
     """
     package = PluginPackage(kind, name)
     _refuse_taken(package)

@@ -20,18 +20,26 @@ class _Kind(NamedTuple):
     name: str
     interface: str
     hook: str
-    #: how a user chooses one
-    option: str
+    #: how a user uses one
+    usage: str
+    tested: str = "the engine's contract for a {}"
 
 
 KINDS = {
-    "scheduler": _Kind("scheduler", "Scheduler", "heron_schedulers", "--scheduler {}"),
-    "state-manager": _Kind("state", "StateManager", "heron_state_managers", "--state {}"),
-    "uploader": _Kind("uploader", "Uploader", "heron_uploaders", "--set upload.uploader={}"),
+    "scheduler": _Kind("scheduler", "Scheduler", "heron_schedulers", "submit FILE --scheduler {}"),
+    "state-manager": _Kind("state", "StateManager", "heron_state_managers", "submit FILE --state {}"),
+    "uploader": _Kind("uploader", "Uploader", "heron_uploaders", "submit FILE --set upload.uploader={}"),
     "checkpoint-store": _Kind(
-        "checkpoint store", "CheckpointStore", "heron_checkpoint_stores", "--set checkpoint.store={}"
+        "checkpoint store",
+        "CheckpointStore",
+        "heron_checkpoint_stores",
+        "submit FILE --set checkpoint.store={}",
     ),
-    "packing": _Kind("packing", "ResourceManager", "heron_resource_managers", "--packing {}"),
+    "packing": _Kind("packing", "ResourceManager", "heron_resource_managers", "submit FILE --packing {}"),
+    "metric-sink": _Kind(
+        "metric sink", "MetricSink", "heron_metric_sinks", "submit FILE --set metrics.sinks={}"
+    ),
+    "command": _Kind("command", "Command", "heron_cli_commands", "{}", "a test"),
 }
 
 
@@ -75,7 +83,9 @@ class PluginPackage:
         return {
             "pyproject.toml": _template("pyproject.toml"),
             "README.md": _template("README.md"),
-            f"src/{self._package}/__init__.py": _template("init.py"),
+            f"src/{self._package}/__init__.py": _template(
+                "command-init.py" if self._kind == "command" else "init.py"
+            ),
             self.source: _template(f"{self._kind}.py"),
             f"tests/test_{self._module}.py": _template(f"{self._kind}-test.py"),
         }
@@ -90,7 +100,8 @@ class PluginPackage:
             "module": self._module,
             "interface": chosen.interface,
             "hook": chosen.hook,
-            "option": chosen.option.format(self.name),
+            "usage": chosen.usage.format(self.name),
+            "tested": chosen.tested.format(self.kind),
             "class_name": "".join(
                 word.capitalize() for word in re.split("[-_]", f"{self.name}-{self._kind}")
             ),
