@@ -14,6 +14,7 @@ from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan, Source
 from heronpy.loading.exchange import Outcome, Wanted, result_file, wanted_file
 from heronpy.loading.findable import check_findable, class_of
+from heronpy.loading.missing_module import remedy
 from heronpy.loading.state_kind import state_kind
 from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
@@ -51,7 +52,7 @@ def load(wanted: Wanted) -> Outcome:
             return _failed(stop, source)
         topologies = submitted
     except BaseException as error:
-        return _failed(error, source, _remedy(error))
+        return _failed(error, source, remedy(error, source.file))
     return _planned(topologies, wanted, module)
 
 
@@ -117,11 +118,3 @@ def _failed(error: BaseException, source: Source, hint: str = "") -> Outcome:
     # the line alone says enough of what we raised ourselves, and of sys.exit()
     traceback = "" if isinstance(error, UserError | SystemExit) else failure.traceback
     return Outcome(error=message, hint=hint, traceback=traceback)
-
-
-def _remedy(error: BaseException) -> str:
-    """A script does not see the folder it is started from, which surprises those whose packages are there."""
-    if not isinstance(error, ModuleNotFoundError) or not error.name:
-        return ""
-    top = error.name.split(".")[0]
-    return "PYTHONPATH=. heronpy submit …" if Path(top).is_dir() or Path(f"{top}.py").is_file() else ""

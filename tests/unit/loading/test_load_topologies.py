@@ -276,6 +276,47 @@ def test_a_package_in_the_current_folder_is_pointed_out(
         load_topologies(write("from package.spout import Words\n"))
 
 
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        (
+            "from examples.lib import Words",
+            "PYTHONPATH=FOLDER heronpy submit …, with the folder that has examples, or pip install what has it",
+        ),
+        (
+            "from heronpy.streamlet.builder import Builder",
+            "spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
+        ),
+        (
+            "import streamparse",
+            "from heronpy import Bolt, Spout, Topology, see docs/tutorial.md: streamparse is for Storm",
+        ),
+        (
+            "import heronpy.pulsar",
+            "see docs/migrating-from-heron.md for the modules of Apache Heron that there are",
+        ),
+    ],
+)
+def test_a_module_that_is_not_found_comes_with_what_to_try(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LoadError) as raised:
+        load_topologies(write(f"{statement}\n"))
+    assert str(raised.value).endswith(f" (wordcount.py, line 12) (try: {hint})")
+
+
+def test_a_package_above_the_file_is_pointed_out(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    file = write("from examples.lib import Words\n", "examples/wordcount.py")
+    with pytest.raises(LoadError, match=rf"\(try: PYTHONPATH={tmp_path} heronpy submit …\)$"):
+        load_topologies(file)
+
+
 def test_files_that_are_none(write: Write, tmp_path: Path) -> None:
     write(BODY)
     with pytest.raises(LoadError, match=r"^no file '.*/wordcuont.py'; did you mean 'wordcount.py'\?$"):
