@@ -472,7 +472,7 @@ class Outbox:
                 f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
                 f" of {self._settings.frame_bytes} bytes"
             )
-            raise TupleTooLarge(msg, hint="smaller tuples, or --set transport.frame_bytes=64MB")
+            raise TupleTooLarge(msg)
         middle = len(rows) // 2
         self._send_rows(lane, rows[:middle])
         self._send_rows(lane, rows[middle:])

@@ -7,7 +7,7 @@ import logging
 import pickle
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,6 +29,7 @@ from heronpy.instances.checkpointing import Keeping, Saving
 from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
 from heronpy.instances.collector import Collector
 from heronpy.instances.counters import Counters
+from heronpy.instances.emits import located
 from heronpy.instances.exchange import Exchange
 from heronpy.instances.groupings.custom import Chooser
 from heronpy.instances.inflow import Inflow
@@ -42,9 +43,10 @@ from heronpy.instances.spout_task import SpoutDelegate, SpoutTask
 from heronpy.instances.state import Saver, TaskState
 from heronpy.instances.transactions import ROLL, Transactions
 from heronpy.instances.unsent import put_back
+from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
-from heronpy.loading import load_auto_hooks
+from heronpy.loading import describe_user_error, load_auto_hooks
 from heronpy.logical import drops_when_full, tick_seconds, tree_limits
 from heronpy.spout import BaseSpout, Spout
 from heronpy.state import HashMapState, give_state
@@ -134,8 +136,22 @@ class Task(NamedTuple):
 
     def turn(self) -> None:
         """One turn of the loop. It may end inside emit(), when that waits and the process is told to end."""
-        with contextlib.suppress(Stopping):
+        with contextlib.suppress(Stopping), self._naming_emits():
             self.loop.turn()
+
+    def flush(self) -> None:
+        """Send what can be sent."""
+        with self._naming_emits():
+            self.parts.outbox.flush()
+
+    @contextlib.contextmanager
+    def _naming_emits(self) -> Iterator[None]:
+        try:
+            yield
+        except TupleTooLarge as error:
+            if describe_user_error(error).file:
+                raise  # inside the very emit()
+            raise located(error, type(self.component)) from None
 
     def abandon(self) -> None:
         """End without a word to others: everybody goes back, and what close() raises changes nothing."""
@@ -156,7 +172,7 @@ class Task(NamedTuple):
                 self.transactions.roll()
                 if self.parts.acks is not None:
                     self.parts.acks.flush()
-            self.parts.outbox.flush()
+            self.flush()
             self.parts.context.invoke_hook_cleanup()
         finally:
             self.component.close()

@@ -100,6 +100,10 @@ class MessageTooLarge(HeronError):
 class TupleTooLarge(UserError):
     """One tuple is larger than a frame may be."""
 
+    def __init__(self, what: str, where: str = "") -> None:
+        self.what = what
+        super().__init__(what + where, hint="smaller tuples, or --set transport.frame_bytes=64MB")
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'x'?"` when something close is known, else the list of what is known."""

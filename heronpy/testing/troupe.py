@@ -165,7 +165,7 @@ class Troupe:
         """Called while a task waits in emit(): without cycles, none below it can be waiting for it."""
         moved = False
         for task in self._order(self._downstream[task_id]):
-            moved |= self._turn(task, task.loop.turn)
+            moved |= self._turn(task, task.turn)
             if self.wire.stopping:
                 return
         if not moved:
@@ -184,12 +184,12 @@ def _emitted(task: Task) -> int:
 def _act(task: Task) -> None:
     # A turn in which a spout pauses for credit is none that a test would count.
     while task.parts.outbox.overfull and not task.parts.link.stopping:
-        task.loop.turn()
-    task.loop.turn()
+        task.turn()
+    task.turn()
 
 
 def _rest(task: Task) -> None:
-    task.parts.outbox.flush()
+    task.flush()
     if isinstance(task.loop, SpoutTask) and task.parts.tracker is not None:
         task.loop.tell()
     task.parts.schedule.run_due()

@@ -281,7 +281,8 @@ def test_a_package_in_the_current_folder_is_pointed_out(
     [
         (
             "from examples.lib import Words",
-            "PYTHONPATH=FOLDER heronpy submit …, with the folder that has examples, or pip install what has it",
+            "PYTHONPATH=FOLDER heronpy submit …, with the folder that has examples,"
+            " or pip install what has it",
         ),
         (
             "from heronpy.streamlet.builder import Builder",

@@ -1,0 +1,43 @@
+"""Where a component emits, for an error that is found only after emit() has returned."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import textwrap
+
+from heronpy.kernel.errors import TupleTooLarge
+
+
+def located(error: TupleTooLarge, component: type) -> TupleTooLarge:
+    """The same error with the lines of the component's code that emit.
+
+    A batch is encoded when it is sent, which may be after the call that emitted the tuple: no frame of the
+    user's is in the traceback then. Noting a place in every emit() would be paid for by every tuple.
+    """
+    places = emits_of(component)
+    if not places:
+        return error
+    where = places[0] if len(places) == 1 else f"one of {', '.join(places)}"
+    return TupleTooLarge(error.what, f"; it was emitted at {where}")
+
+
+def emits_of(component: type) -> list[str]:
+    """The lines, as "words.py:12", in which a component's own classes call emit()."""
+    places = []
+    for cls in component.__mro__:
+        if cls.__module__.partition(".")[0] in ("heronpy", "builtins"):
+            continue
+        try:
+            lines, first = inspect.getsourcelines(cls)
+            file = os.path.basename(inspect.getsourcefile(cls) or "")
+        except (OSError, TypeError):
+            continue  # made without a file
+        calls = (node for node in ast.walk(ast.parse(textwrap.dedent("".join(lines)))) if _emits(node))
+        places += [f"{file}:{first + node.lineno - 1}" for node in calls if isinstance(node, ast.Call)]
+    return list(dict.fromkeys(places))
+
+
+def _emits(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "emit"
