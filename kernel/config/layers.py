@@ -93,12 +93,10 @@ def _flag_layer(flags: Mapping[str, str]) -> Iterable[tuple[str, Any, str]]:
     for name, value in flags.items():
         if name in OPTIONS:
             yield OPTIONS[name], value, f"flag {name}"
+        elif name.startswith(("topology.", "component.")) and isinstance(value, str):
+            yield name, plain_value(value), "flag --set"
         else:
-            yield (
-                name,
-                plain_value(value) if name.startswith(("topology.", "component.")) else value,
-                "flag --set",
-            )
+            yield name, value, "flag --set"
 
 
 def _checked(key: str, value: Any, origin: str) -> Any:
