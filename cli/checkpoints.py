@@ -10,9 +10,8 @@ from heronpy.cli import saved
 from heronpy.cli.options import complete_names, takes_output, takes_settings, takes_timeout
 from heronpy.cli.output import echo_json, size, table
 from heronpy.cli.progress import Progress
-from heronpy.cli.saved import Saved, open_store, saved_of, split_label
+from heronpy.cli.saved import Saved, open_store, require_common_store, saved_of, split_label
 from heronpy.cli.topologies import names, open_state, require, require_alive
-from heronpy.container.execution import read_execution
 from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.demand import being_taken, take_checkpoint
 from heronpy.kernel.checkpoints.finding import Found, choose
@@ -69,10 +68,7 @@ def _chosen(every: Saved, wanted: str, *, only_newest: bool) -> list[Found]:
 
 def _take(config: Config, state: StateManager, name: str, timeout: float | None) -> None:
     require_alive(config, state, name)
-    execution = read_execution(state, name)
-    if execution is not None and execution.apart:
-        msg = f"the machines of {name!r} have no checkpoint store in common"
-        raise UserError(msg, hint="submit with --set checkpoint.path=… that all of them see")
+    require_common_store(state, name)
     limit = config.number("checkpoint.timeout") + MARGIN if timeout is None else timeout
     progress = Progress()
     try:

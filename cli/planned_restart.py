@@ -11,7 +11,7 @@ import msgspec
 from heronpy.cli.progress import Progress
 from heronpy.cli.proposal import Situation, look
 from heronpy.cli.requester import requester
-from heronpy.cli.update_checks import refuse_apart, refuse_second, unfinished
+from heronpy.cli.update_checks import refuse_second, unfinished
 from heronpy.cli.update_following import follow, write_proposal
 from heronpy.cli.update_progress import Phases
 from heronpy.cli.update_view import ledger_line
@@ -27,7 +27,6 @@ def restart_as_planned(config: Config, state: StateManager, name: str, container
     running = unfinished(now.last)
     if running is not None:
         raise refuse_second(name, running)
-    refuse_apart(state, name, now.plan.logical.components)
     update = proposed_restart(now, containers, timeout=config.number("update.timeout"))
     write_proposal(state, now, update)
     progress = Progress()
@@ -47,7 +46,7 @@ def restart_as_planned(config: Config, state: StateManager, name: str, container
         progress.clear()
     if ended.phase != "done":
         msg = f"{name}: nothing was restarted; reason: {ended.reason}"
-        raise UserError(msg, hint=f"heronpy restart {name} --now")
+        raise UserError(msg, hint=f"heronpy restart {name} --now, as after a crash")
     click.echo(ledger_line(ended.ledger or Ledger()))
     click.echo(f"{name}: restarted {where}")
 

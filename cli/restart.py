@@ -7,6 +7,7 @@ import click
 from heronpy.cli.options import shortcut, takes_name, takes_settings
 from heronpy.cli.planned_restart import restart_as_planned
 from heronpy.cli.progress import Progress
+from heronpy.cli.saved import require_common_store
 from heronpy.cli.topologies import open_state, require, require_alive, settled_status
 from heronpy.kernel.checkpoints.demand import take_checkpoint
 from heronpy.kernel.config import Config
@@ -58,6 +59,7 @@ def _as_planned(config: Config, state: StateManager, name: str, containers: list
     if status.reliability != "effectively_once":
         restart_as_planned(config, state, name, containers)
         return True
+    require_common_store(state, name)
     progress = Progress()
     try:
         # what comes after it is worked through again

@@ -15,7 +15,7 @@ from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest, read_pa
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import CheckpointDamaged
+from heronpy.kernel.errors import CheckpointDamaged, UserError
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plugin import CheckpointStore, Registry, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
@@ -32,6 +32,14 @@ class Saved(NamedTuple):
     node: Checkpoints | None
     #: newest first
     found: list[Found]
+
+
+def require_common_store(state: StateManager, name: str) -> None:
+    """A checkpoint is whole only where all machines see it."""
+    execution = read_execution(state, name)
+    if execution is not None and execution.apart:
+        msg = f"the machines of {name!r} have no checkpoint store in common"
+        raise UserError(msg, hint="submit with --set checkpoint.path=… that all of them see")
 
 
 def split_label(label: str) -> tuple[str, str]:

@@ -19,7 +19,6 @@ from heronpy.cli.topologies import open_state, require, require_alive, settled_s
 from heronpy.cli.update_checks import (
     doubts,
     parse_targets,
-    refuse_apart,
     refuse_impossible,
     refuse_second,
     shown,
@@ -113,9 +112,7 @@ def _configure(state: StateManager, name: str, assignments: Sequence[str], *, dr
 
 def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str], choices: Choices) -> bool:
     """False when it was rolled back."""
-    status = None
-    if not choices.dry_run:
-        status = settled_status(state, require_alive(config, state, name))
+    status = settled_status(state, name if choices.dry_run else require_alive(config, state, name))
     now = look(state, name)
     logical = now.plan.logical
     wanted = parse_targets(name, targets, logical)
@@ -130,18 +127,17 @@ def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str
     if not changing and not choices.rebalance:
         return True
     refuse_impossible(logical, changing)
-    refuse_apart(state, name, map(logical.component, changing))
     proposal = propose(config, Registry.load(), now, changing)
     if not proposal.affected:
         click.echo(f"{name}: packing {now.algorithm!r} sees nothing to move", err=True)
         return True
-    uncertain = doubts(config, logical, changing)
-    if status is None:
-        _show_diff(config, proposal, uncertain, choices)
+    uncertain = doubts(config, proposal, changing, status)
+    if choices.dry_run:
+        _show_diff(config, proposal, uncertain, status, choices)
         return True
     if uncertain and not choices.yes:
         raise UserError("; ".join(uncertain), hint="--dry-run to see what would change, --yes to do it")
-    return _run(config, state, now, status, proposal, wanted, choices)
+    return _run(config, state, now, status, proposal, wanted, uncertain, choices)
 
 
 def _without_the_same(name: str, logical: LogicalPlan, wanted: Mapping[str, int]) -> dict[str, int]:
@@ -151,7 +147,9 @@ def _without_the_same(name: str, logical: LogicalPlan, wanted: Mapping[str, int]
     return {each: count for each, count in wanted.items() if logical.component(each).parallelism != count}
 
 
-def _show_diff(config: Config, proposal: Proposal, uncertain: Sequence[str], choices: Choices) -> None:
+def _show_diff(
+    config: Config, proposal: Proposal, uncertain: Sequence[str], status: TopologyStatus, choices: Choices
+) -> None:
     if choices.json:
         echo_json({**diff_json(proposal), "needs_yes": list(uncertain)})
         return
@@ -159,6 +157,8 @@ def _show_diff(config: Config, proposal: Proposal, uncertain: Sequence[str], cho
         click.echo(line)
     for doubt in uncertain:
         click.echo(f"needs --yes: {doubt}")
+    if status.state == "UNREACHABLE":
+        click.echo("what the tasks keep is not known: the topology master does not answer")
     click.echo("nothing was changed")
 
 
@@ -169,6 +169,7 @@ def _run(
     status: TopologyStatus,
     proposal: Proposal,
     wanted: Mapping[str, int],
+    uncertain: Sequence[str],
     choices: Choices,
 ) -> bool:
     name = now.topology
@@ -181,6 +182,7 @@ def _run(
         phase="proposed",
         wanted=dict(wanted),
         packing=proposal.after,
+        accepts_loss=choices.yes,
         timeout=choices.timeout,
         requested_by=requester(),
         requested_at=time.time(),
@@ -188,6 +190,8 @@ def _run(
     if not choices.json:
         for line in diff_lines(proposal, config.integer("update.max_factor")):
             click.echo(line)
+        for doubt in uncertain:
+            click.echo(f"with --yes: {doubt}")
     undo = shown({each: len(now.plan.tasks_of(each)) for each in wanted})
     with _told_that_it_goes_on(name, wanted):
         write_proposal(state, now, update)
@@ -253,6 +257,8 @@ def _follow(
 
 def _close(name: str, ended: Update, rates: str, undo: str) -> None:
     click.echo(ledger_line(ended.ledger or Ledger()))
+    for sentence in ended.ledger.given_up if ended.ledger is not None else ():
+        click.echo(f"done all the same: {sentence}")
     hint = f"undo: heronpy update {name} {undo}" if undo else ""
     if rates or hint:
         click.echo("   ".join(part for part in (rates, hint) if part))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from heronpy.cli.output import elapsed, plural
-from heronpy.container.execution import read_execution
+from heronpy.cli.proposal import Proposal
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
-from heronpy.kernel.plans import Component, LogicalPlan
+from heronpy.kernel.held import objections
+from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plans.key_groups import groups_of
-from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.update import FINISHED, Update
 
 
@@ -80,25 +81,14 @@ def refuse_impossible(logical: LogicalPlan, wanted: Mapping[str, int]) -> None:
         if component.kind == "spout" and not component.splits and logical.reliability == "effectively_once":
             msg = f"spout {name!r} declares no splits, so its position cannot be handed over effectively once"
             raise UserError(msg, hint="splits in its class; see docs/scaling.md")
-        if component.state == "opaque" and component.kind == "bolt":
-            msg = f"bolt {name!r} keeps a state per task, which belongs to no key and cannot be divided"
-            raise UserError(msg, hint="a fields grouping, and keyed = True in a StatefulComponent")
 
 
-def refuse_apart(state: StateManager, name: str, components: Iterable[Component]) -> None:
-    """What has state is handed over through the checkpoint store, which all machines must see for that."""
-    execution = read_execution(state, name)
-    if execution is None or not execution.apart:
-        return
-    for component in components:
-        if component.splits or component.state in ("keyed", "opaque"):
-            msg = f"{component.name!r} has state, and its machines have no checkpoint store in common"
-            raise UserError(msg, hint="submit with --set checkpoint.path=… that all of them see")
-
-
-def doubts(config: Config, logical: LogicalPlan, wanted: Mapping[str, int]) -> list[str]:
+def doubts(
+    config: Config, proposal: Proposal, wanted: Mapping[str, int], status: TopologyStatus
+) -> list[str]:
     """What may not be meant: with --yes it is done all the same."""
     found = []
+    logical = proposal.current.logical
     factor, most = config.integer("update.max_factor"), config.integer("update.max_instances")
     for name, count in wanted.items():
         component = logical.component(name)
@@ -107,22 +97,14 @@ def doubts(config: Config, logical: LogicalPlan, wanted: Mapping[str, int]) -> l
                 f"{name}={count} is more than {factor} times the {component.parallelism} there are"
                 f" (update.max_factor): {name}={component.parallelism * factor} needs no --yes"
             )
-        found += _about_state(component)
+        if component.kind == "spout" and not component.splits:
+            stays = "what its tasks have read stays with each of them"
+            found.append(f"spout {component.name!r} declares no splits: {stays}")
     total = sum({**logical.parallelism(), **wanted}.values())
     if total > most:
         found.append(f"that makes {plural(total, 'instance')}, more than {most} (update.max_instances)")
-    return found
-
-
-def _about_state(component: Component) -> list[str]:
-    if component.kind == "spout" and not component.splits:
-        return [
-            f"spout {component.name!r} declares no splits: what its tasks have read stays with each of them"
-        ]
-    if component.by_fields and component.state not in ("keyed", "opaque"):
-        bolt = f"bolt {component.name!r}"
-        return [f"{bolt} does not use self.state: its plain attributes do not move with their keys"]
-    return []
+    held = {one.task: one.held for one in status.instances}
+    return found + objections(proposal.current, proposal.proposed, held)
 
 
 def _containers(update: Update) -> str:

@@ -10,6 +10,9 @@ from typing import Any, cast
 from heronpy.errors import DefinitionError
 from heronpy.state import HashMapState
 
+#: what the engine and the base classes set in a component; everything else is the user's
+ENGINE_ATTRIBUTES = frozenset({"delegate", "logger", "splits", "emit", "ack", "_open", "_anchors"})
+
 
 class BaseComponent:
     """A spout or a bolt. Everything it says goes to its delegate: the engine, or another component."""

@@ -80,6 +80,11 @@ class StatefulComponent:
         """Called before the state is saved: put into it what it does not hold yet."""
 
 
+def state_is_by_task(cls: type[Any]) -> bool:
+    """Whether a class wants a state for each task, though its tuples may come by key."""
+    return issubclass(cls, StatefulComponent) and cls.keyed is not True
+
+
 def give_state(component: Any, open_state: Callable[[], State]) -> None:
     """Hand a component its state, before initialize; one that is not stateful asks when it wants it."""
     if isinstance(component, StatefulComponent):

@@ -105,6 +105,7 @@ class Saving:
 
     def _on_complete(self, checkpoint: int) -> None:
         parts = self._parts
+        parts.state.forget_before(checkpoint)
         if parts.awaiting is not None and self._over is not None:
             self._over(parts.awaiting.complete(checkpoint, parts.clock()))
         if self._transactions is not None:

@@ -21,6 +21,7 @@ from heronpy.kernel.lifeline import beat, beat_interval
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import (
     CheckpointsNotice,
+    Held,
     HoldUp,
     InstanceBeat,
     LiveNotice,
@@ -92,6 +93,8 @@ class Control:
         self.samples: Callable[[], list[Sample]] = list
         #: has what was lost, and what would be lost with us
         self.losses: Losses | None = None
+        #: tells what the task keeps
+        self.held: Callable[[], Held] = Held
         #: names the task whose credit emit() waits for
         self.held_up_by: Callable[[], str] = str
         #: task → seconds for which it has given no credit by now
@@ -177,6 +180,7 @@ class Control:
         if self.losses is not None:
             self._beat.missing, self._beat.maybe_lost = self.losses.missing, self.losses.maybe_lost
             self._beat.exposed = self.losses.exposed
+        self._beat.held.CopyFrom(self.held())
         self.progress.put_into(self._beat)
         self._stream_manager.send([wrap(self._beat)])
 

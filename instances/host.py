@@ -124,6 +124,7 @@ class Host:
             keeping=keeping,
         )
         self._link.handler = task.on_frame
+        control.held = task.parts.state.held
         control.held_up_by = task.held_up_by
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         return task

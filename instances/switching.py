@@ -216,15 +216,21 @@ class Switching:
         stays = not restarts and proposed.has(self._id)
         if stays and not groups:
             self._stage = Stage.GIVEN
-            self._news.progress.handover = Stored(id=proposed.epoch, run=self._run)
+            self._pre_save(proposed)
+            held = self._parts.state.held()
+            self._news.progress.handover = Stored(id=proposed.epoch, run=self._run, held=held)
             self._tell("update.handover.empty")
         elif self._settled():
             self._stage = Stage.GIVEN
-            if isinstance(self._task.component, StatefulComponent):
-                self._task.component.pre_save(f"update-{proposed.epoch}")
+            self._pre_save(proposed)
             self._giver.hand_over(proposed.epoch, self._run, groups, self._last_words(stays), whole=restarts)
             while self._giver.work():  # nothing comes in, so there is nothing better to do
                 pass
+
+    def _pre_save(self, proposed: PhysicalPlan) -> None:
+        """Only then a component says what it keeps outside of its state until it is saved."""
+        if isinstance(self._task.component, StatefulComponent):
+            self._task.component.pre_save(f"update-{proposed.epoch}")
 
     def _given(self, proposed: PhysicalPlan, *, restarts: bool) -> list[int]:
         if restarts:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from heronpy.kernel.held import Held
+
 
 class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One task, as last heard of."""
@@ -59,6 +61,8 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int = 0
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
+    #: the state that it keeps
+    held: Held = Held()
     #: metrics that the user's code registered
     custom: dict[str, float] = {}
 

@@ -37,6 +37,8 @@ class Ledger(msgspec.Struct, frozen=True):
     bytes_moved: int = 0
     #: phase → seconds
     phases: dict[str, float] = {}
+    #: what did not go along, a sentence each; whoever asked had agreed to that
+    given_up: tuple[str, ...] = ()
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +62,8 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     containers: tuple[int, ...] = ()
     #: who goes where afterwards
     packing: PackingPlan
+    #: whether it is done although something that tasks keep does not go along
+    accepts_loss: bool = False
     #: seconds that a phase may take; 0 is the topology's own `update.timeout`
     timeout: float = 0.0
     requested_by: str = ""

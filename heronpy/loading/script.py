@@ -15,10 +15,10 @@ from heronpy.kernel.plans import LogicalPlan, Source
 from heronpy.loading.exchange import Outcome, Wanted, result_file, wanted_file
 from heronpy.loading.findable import check_findable, class_of
 from heronpy.loading.missing_module import remedy
-from heronpy.loading.state_kind import state_kind
 from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
 from heronpy.logical import to_logical_plan
+from heronpy.state import state_is_by_task
 from heronpy.submission import submissions
 from heronpy.topology import Topology, TopologyType
 
@@ -105,8 +105,11 @@ def _with_what_is_kept(plan: LogicalPlan, module: ModuleType) -> LogicalPlan:
     components = []
     for component in plan.components:
         cls = class_of(component, plan, module)
-        keeps = bool(getattr(cls, "keeps_objects", False))
-        kept = msgspec.structs.replace(component, state=state_kind(component, cls), keeps_objects=keeps)
+        kept = msgspec.structs.replace(
+            component,
+            state_by_task=state_is_by_task(cls),
+            keeps_objects=bool(getattr(cls, "keeps_objects", False)),
+        )
         components.append(kept)
     return msgspec.structs.replace(plan, components=tuple(components))
 

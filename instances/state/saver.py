@@ -35,7 +35,9 @@ class _Job:
         self.stored = stored
         self.name = name
         self.image: Image | None = None
-        self.extras: Mapping[str, bytes] = {}
+        self.extras: dict[str, bytes] = {}
+        #: of a state that is not keyed, in the extras
+        self.entries = 0
         self.chunks: dict[int, list[bytes]] = {}
         self.cancelled = False
 
@@ -108,7 +110,8 @@ class Saver:
         """Freeze some groups as they are now; `whole`: also all of a state that is not keyed."""
         self._cancel()
         name = f"{update_prefix(self._prefix, epoch)}/{self._suffix}"
-        self._begin(_Job("handover", Stored(id=epoch, run=run), name), groups, extras, whole=whole)
+        stored = Stored(id=epoch, run=run, held=self._state.held())
+        self._begin(_Job("handover", stored, name), groups, extras, whole=whole)
 
     def work(self) -> bool:
         """Encode some more, if there is anything; True while there is. Called between frames."""
@@ -141,10 +144,14 @@ class Saver:
         except Exception as error:
             self._fail(job, one_line(error))
             return
-        job.extras = dict(extras) if state is None else {**extras, STATE: state}
+        job.extras = dict(extras)
+        if state is not None:
+            job.extras[STATE] = state
+            job.entries = len(self._state.open())
         job.image = self._state.freeze(groups, keep_changes=job.kind == "handover")
         if job.kind == "snapshot":
             self._state.ledger.update(dict.fromkeys(groups, job))
+            self._state.note_snapshot(job.stored.id)
         job.step("frozen")
         self._job = job
         if job.image is None:
@@ -193,7 +200,7 @@ class Saver:
         if part is not None:
             if job.kind == "snapshot":
                 self._written.append((job, part))
-            job.stored.parts.append(_part(part, part.groups, whole=part.whole, opaque=STATE in job.extras))
+            job.stored.parts.append(_part(part, part.groups, whole=part.whole, entries=job.entries))
             job.step("stored")
         self._on_stored(job.stored, job.kind)
 
@@ -231,12 +238,13 @@ def _parts(ledger: Mapping[int, object]) -> list[Part]:
     return [_part(part, groups[name], whole=False) for name, part in parts.items()]
 
 
-def _part(part: StoredPart, groups: Iterable[int], *, whole: bool, opaque: bool = False) -> Part:
+def _part(part: StoredPart, groups: Iterable[int], *, whole: bool, entries: int = 0) -> Part:
     return Part(
         object=part.object,
         checksum=part.checksum,
         bytes=part.bytes,
         groups=sorted(groups),
         whole=whole,
-        opaque=opaque,
+        opaque=entries > 0,
+        entries=entries,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from heronpy.component import ENGINE_ATTRIBUTES
 from heronpy.errors import DefinitionError
+from heronpy.instances.runs import has_runs
 from heronpy.instances.state.encoding import decode_whole, encode_whole
 from heronpy.instances.state.keyed import (
     Image,
@@ -19,10 +21,15 @@ from heronpy.instances.state.keyed import (
 from heronpy.instances.state.ownership import Ownership, Owning, SplitOwnership, key_fields
 from heronpy.instances.state.roster import Roster
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.state import HashMapState, StatefulComponent
+from heronpy.kernel.protocol import Held
+from heronpy.state import HashMapState, StatefulComponent, state_is_by_task
+from heronpy.transactions import TransactionalSink
 
 if TYPE_CHECKING:
     from heronpy.instances.state.saved import Saved
+
+#: most attributes that are named to others
+_NAMED: Final = 8
 
 
 class TaskState:
@@ -36,6 +43,8 @@ class TaskState:
         self._component: Any = None
         #: group → where its newest state is stored: a part, or what is on its way to become one
         self.ledger: dict[int, object] = {}
+        #: checkpoint that the task may go back to → entries of its own in it; 0 is the one that it began with
+        self._own_saved: dict[int, int] = {}
 
     @property
     def opened(self) -> bool:
@@ -73,6 +82,7 @@ class TaskState:
         """Put in what was saved. What is there already stays, but for groups that are restored."""
         if saved.state is not None:
             self.open().update(decode_whole(saved.state))
+            self._own_saved[0] = self._own
         for group, items in saved.opened().items():
             put_group(self._keyed(), group, items)
             self.ledger.pop(group, None)
@@ -111,8 +121,38 @@ class TaskState:
         return take_image(self._keyed(), groups, keep_changes=keep_changes) if self.keyed else None
 
     def whole(self) -> bytes | None:
-        """All of a state that is not keyed."""
-        return None if self._state is None or self.keyed else encode_whole(dict(self._state))
+        """All of a state that is not keyed; None if it has no entries."""
+        return encode_whole(dict(self.open())) if self._own else None
+
+    def held(self) -> Held:
+        """What the task keeps at this moment. Safe from any thread."""
+        if self._state is None:
+            return Held(attributes=self._attributes())
+        keyed = len(self._state) if self.keyed else 0
+        # A restore brings back what the checkpoint has, by whatever plan is in force then.
+        saved = self._own_saved.copy().values() if has_runs(self._plan) else ()
+        own = max([self._own, *saved])
+        return Held(keyed=keyed, own=own, used=True)
+
+    def note_snapshot(self, checkpoint: int) -> None:
+        """The task goes back to this checkpoint if it becomes complete."""
+        self._own_saved[checkpoint] = self._own
+
+    def forget_before(self, checkpoint: int) -> None:
+        """The checkpoint is complete: the task does not go back to earlier ones."""
+        self._own_saved = {each: own for each, own in self._own_saved.items() if each >= checkpoint}
+
+    @property
+    def _own(self) -> int:
+        """Entries that belong to no group."""
+        return 0 if self._state is None or self.keyed else len(self._state)
+
+    def _attributes(self) -> list[str]:
+        """Attributes that the user's code has set; a transactional sink hands over what is in its own."""
+        if self._component is None or isinstance(self._component, TransactionalSink):
+            return []
+        names = [name for name in list(vars(self._component)) if name not in ENGINE_ATTRIBUTES]
+        return sorted(names, key=lambda name: name != "state")[:_NAMED]
 
     def _keyed(self) -> KeyedState:
         state = self.open()
@@ -128,7 +168,7 @@ def _owning(plan: PhysicalPlan, task_id: int, cls: type) -> Owning | None:
     component = plan.logical.component(plan.task(task_id).component)
     if component.splits:
         return SplitOwnership(plan, task_id)
-    if issubclass(cls, StatefulComponent) and cls.keyed is not True:
+    if state_is_by_task(cls):
         return None
     edges = [edge for edge in component.inputs if edge.grouping.kind == "fields"]
     if edges:

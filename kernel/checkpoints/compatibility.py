@@ -8,6 +8,7 @@ import msgspec
 
 from heronpy.kernel.checkpoints.manifest import Manifest
 from heronpy.kernel.errors import UserError, did_you_mean
+from heronpy.kernel.held import not_divisible
 from heronpy.kernel.plans import LogicalPlan
 
 DROP = "--allow-dropped-state"
@@ -27,13 +28,17 @@ def check_compatible(label: str, manifest: Manifest, plan: LogicalPlan, *, drop:
         if reason and not drop:
             msg = f"checkpoint {label} has {reason}"
             raise UserError(msg, hint=f"{DROP}, if it is not wanted any more")
-        if not reason and component in opaque(manifest):
+        if not drop:
             _check_parallelism(label, manifest, plan, component)
 
 
 def dropped(manifest: Manifest, plan: LogicalPlan) -> list[str]:
     """The components whose state would be left behind."""
-    return [name for name in sorted(keyed(manifest) | opaque(manifest)) if _no_place(manifest, plan, name)]
+    return [
+        name
+        for name in sorted(keyed(manifest) | opaque(manifest))
+        if _no_place(manifest, plan, name) or _undivided(manifest, plan, name)
+    ]
 
 
 def without(manifest: Manifest, components: Collection[str]) -> Manifest:
@@ -78,18 +83,34 @@ def _no_place(manifest: Manifest, plan: LogicalPlan, name: str) -> str:
     if found is None:
         close = did_you_mean(name, plan.parallelism())
         return f"state of {name!r}, which topology {plan.name!r} does not have{close}"
-    if name in keyed(manifest) and name not in manifest.splits and not found.by_fields:
-        return f"state by keys of {name!r}, which reads nothing by fields grouping any more"
-    if name in opaque(manifest) and found.state == "keyed":
+    if name in keyed(manifest) and not found.state_by_keys:
+        why = (
+            "keeps a state for each task now"
+            if found.by_fields
+            else "reads nothing by fields grouping any more"
+        )
+        return f"state by keys of {name!r}, which {why}"
+    if name in opaque(manifest) and found.state_by_keys:
         return f"a state for each task of {name!r}, which keeps its state by keys now"
     return ""
 
 
+def _undivided(manifest: Manifest, plan: LogicalPlan, name: str) -> str:
+    """Why states of tasks cannot go along to another number of tasks; empty if they can."""
+    saved = [task for task in manifest.tasks if task.component == name]
+    before, now = len(saved), plan.parallelism()[name]
+    own = {
+        f"{name}[{task.index}]": sum(part.entries for part in task.parts if part.opaque)
+        for task in saved
+        if any(part.opaque for part in task.parts)
+    }
+    ending = [f"{name}[{task.index}]" for task in saved if task.index >= now]
+    return not_divisible(plan.component(name), own, ending, more=now > before) if before != now else ""
+
+
 def _check_parallelism(label: str, manifest: Manifest, plan: LogicalPlan, name: str) -> None:
-    before, now = manifest.parallelism()[name], plan.parallelism()[name]
-    if before != now:
-        msg = (
-            f"checkpoint {label} has {before} instances of {name!r} and not {now}: each has a state of its"
-            " own, which nobody can divide"
-        )
-        raise UserError(msg, hint=f"parallelism {before}, and keyed = True in a class that can be scaled")
+    reason = _undivided(manifest, plan, name)
+    if reason:
+        before, now = manifest.parallelism()[name], plan.parallelism()[name]
+        msg = f"checkpoint {label} has {before} instances of {name!r} and not {now}: {reason}"
+        raise UserError(msg, hint=f"parallelism {before}, or {DROP} if it is not wanted any more")

@@ -18,6 +18,8 @@ class StoredPart(msgspec.Struct, frozen=True):
     whole: bool = False
     #: whether that is state of the user's, which only a task of the same component and index can go on with
     opaque: bool = False
+    #: how many entries that state has
+    entries: int = 0
 
 
 class CheckpointRef(msgspec.Struct, frozen=True):

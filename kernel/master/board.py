@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from heronpy.kernel.addresses import METRICS_MANAGER, STREAM_MANAGER
+from heronpy.kernel.held import held_of
 from heronpy.kernel.master.culprits import culprits
 from heronpy.kernel.master.losses import Losses, Lost
 from heronpy.kernel.master.meter import Meter
@@ -222,6 +223,7 @@ class Board:
             error=error,
             traceback=beat.traceback,
             busy=beat.busy,
+            held=held_of(beat.held),
             emitted=int(meter.total("emitted")),
             executed=int(meter.total("executed")),
             acked=int(meter.total("acked")),

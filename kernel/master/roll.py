@@ -129,7 +129,15 @@ class Roll:
 def parts_of(stored: Stored) -> tuple[StoredPart, ...]:
     """As they stand in manifests and in the state tree."""
     return tuple(
-        StoredPart(part.object, part.checksum, part.bytes, tuple(part.groups), part.whole, part.opaque)
+        StoredPart(
+            part.object,
+            part.checksum,
+            part.bytes,
+            tuple(part.groups),
+            part.whole,
+            part.opaque,
+            part.entries,
+        )
         for part in stored.parts
     )
 

@@ -107,7 +107,14 @@ class UpdateAct:
         failure = read(scene.state, scene.tree.update_failure, UpdateFailure)
         trouble = failure.reason if failure is not None and failure.epoch == update.epoch else ""
         return Situation(
-            update, scene.plan, scene.coming, scene.packing(), scene.roll, scene.node.run, trouble
+            update,
+            scene.plan,
+            scene.coming,
+            scene.packing(),
+            scene.roll,
+            scene.node.run,
+            trouble,
+            apart=scene.execution.apart,
         )
 
     def _do(self, move: Write | Prepare | Commit | Repack) -> None:

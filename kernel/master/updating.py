@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from heronpy.kernel.held import held_of, objections
 from heronpy.kernel.master.roll import Roll, named, parts_of
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, Task, affected, moves
 from heronpy.kernel.update import Handover, Ledger, Phase, Update
 
 #: for how long those who have not let go yet are waited for; they let go whenever they hear of it
 PATIENCE = 5.0
+NO_STORE = "no checkpoint store in common: submit with --set checkpoint.path=… that all of them see"
 NOT_SAVED = "no checkpoint has become complete since the last update"
 
 
@@ -73,6 +75,8 @@ class Situation(NamedTuple):
     trouble: str = ""
     #: whether everybody has to be saved before it may begin
     owed: bool = False
+    #: whether the machines have no checkpoint store in common
+    apart: bool = False
 
     @property
     def committed(self) -> bool:
@@ -267,6 +271,8 @@ class Updating:
         ]
         if late:
             return Wait(late)
+        if reason := self._refusal(here):
+            return self.roll_back(update, reason, now)
         if len(update.cut) < len(components):
             cut = tuple(components[: len(update.cut) + 1])
             return Write(msgspec.structs.replace(update, cut=cut))
@@ -278,6 +284,17 @@ class Updating:
         )
         moving = self._to("load", update, now, handovers=handovers).update
         return Write(msgspec.structs.replace(moving, ledger=_moved(moving, here)))
+
+    def _refusal(self, here: Situation) -> str:
+        """Why what the tasks keep cannot go along. Nothing comes in any more, so that it stays true."""
+        for name in here.update.cut:
+            for task in here.giving(name):
+                if here.apart and here.roll.beat(task).handover.parts:
+                    return f"{task.label} has state to hand over, and its machines have {NO_STORE}"
+        kept = _not_going_along(here)
+        return (
+            f"{'; '.join(kept)} (--yes does it all the same)" if kept and not here.update.accepts_loss else ""
+        )
 
     def _has_given(self, here: Situation, task: Task) -> bool:
         given = here.roll.beat(task).handover
@@ -352,6 +369,15 @@ class Updating:
         return msgspec.structs.replace(update, ledger=ledger)
 
 
+def _not_going_along(here: Situation) -> list[str]:
+    """By what the tasks kept when their input had been worked off."""
+    if here.update.kind == "restart" or here.coming is None:
+        return []
+    tasks = (task for name in here.update.cut for task in here.giving(name))
+    held = {task.id: held_of(here.roll.beat(task).handover.held) for task in tasks}
+    return objections(here.plan, here.coming, held)
+
+
 def _moved(update: Update, here: Situation) -> Ledger:
     """Counted while the old plan is still known."""
     assert here.coming is not None
@@ -362,4 +388,5 @@ def _moved(update: Update, here: Situation) -> Ledger:
         groups_moved=sum(len(groups) for groups in moving.values()),
         groups=sum(len(here.plan.key_groups.get(name, ())) for name in update.cut),
         bytes_moved=sum(part.bytes for handover in update.handovers for part in handover.parts),
+        given_up=tuple(_not_going_along(here)),
     )

@@ -9,8 +9,6 @@ import msgspec
 
 GroupingKind = Literal["shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle"]
 Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
-#: keyed moves with its keys, opaque stays with its task; none: nothing that the engine knows of
-StateKind = Literal["keyed", "opaque", "none", "unknown"]
 
 DEFAULT_KEY_GROUPS = 256
 
@@ -59,8 +57,8 @@ class Component(msgspec.Struct, frozen=True):
     opaque_config: dict[str, bytes] = {}
     #: names of the parts of a spout's source, spread over its tasks; their order never changes
     splits: tuple[str, ...] = ()
-    #: what its class keeps, as far as `submit` could tell
-    state: StateKind = "unknown"
+    #: whether its class wants a state for each task, though its tuples may come by key
+    state_by_task: bool = False
     #: whether its class puts objects of its own into the checkpoint store
     keeps_objects: bool = False
 
@@ -68,6 +66,11 @@ class Component(msgspec.Struct, frozen=True):
     def by_fields(self) -> bool:
         """Whether keys decide which of its tasks gets a tuple."""
         return any(edge.grouping.kind == "fields" for edge in self.inputs)
+
+    @property
+    def state_by_keys(self) -> bool:
+        """Whether what its tasks keep, if they keep anything, moves with keys or splits."""
+        return bool(self.splits) or (self.by_fields and not self.state_by_task)
 
     def stream(self, name: str) -> Stream | None:
         return next((stream for stream in self.outputs if stream.name == name), None)

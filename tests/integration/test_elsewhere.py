@@ -161,8 +161,9 @@ def test_modules_beside_the_file_and_on_the_path_travel(there: Elsewhere, tmp_pa
 def test_state_needs_a_place_that_all_machines_see(there: Elsewhere, tmp_path: Path) -> None:
     words = (str(TOPOLOGIES / "live_words.py"), "ATMOST_ONCE", "100", "0", str(tmp_path))
     there.submit(*words)
+    wait_until(lambda: all(_kept(there.engine)), 30, "all counters keep something", there.engine.log_tails)
     complaint = there.engine.fails("update", "LiveWords", "count=3")
-    assert "'count' has state, and its machines have no checkpoint store in common" in complaint
+    assert "] has state to hand over, and its machines have no checkpoint store in common" in complaint
     assert "no checkpoint store" in there.engine.fails("restart", "LiveWords", "1")
     assert "no checkpoint store" in there.engine.fails("checkpoints", "LiveWords", "--take")
     there.engine.ok("kill", "LiveWords")
@@ -178,6 +179,11 @@ def test_state_needs_a_place_that_all_machines_see(there: Elsewhere, tmp_path: P
 def test_other_machines_need_a_state_tree_that_they_see(there: Elsewhere) -> None:
     complaint = there.engine.fails("submit", *TRICKLE, *there.flags, "--state", "localfs")
     assert "which do not see the state manager 'localfs' (try: --state zookeeper" in complaint
+
+
+def _kept(engine: Engine) -> list[int]:
+    instances = engine.status("LiveWords")["instances"]
+    return [one["held"]["keyed"] for one in instances if one["component"] == "count"]
 
 
 def _written(folder: Path) -> int:

@@ -29,6 +29,7 @@ DECISIONS = [
         for name in (
             "credit.py",
             "frame.py",
+            "held.py",
             "keys.py",
             "link.py",
             "names.py",

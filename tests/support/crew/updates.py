@@ -9,6 +9,7 @@ from support.crew.crew import Crew
 
 from heronpy.instances.state import load_handovers
 from heronpy.kernel.checkpoints.stored import StoredPart
+from heronpy.kernel.held import Held, held_of, objections
 from heronpy.kernel.plans import (
     ContainerPlan,
     InstancePlan,
@@ -31,6 +32,8 @@ class Updates:
         self.done = 0
         self.restarted = 0
         self.rolled_back = 0
+        #: to the newest update, when all tasks had handed over
+        self.objections: list[str] = []
         self._running: Iterator[None] | None = None
         #: steps after which it is rolled back, if it has not been committed by then
         self._patience = 0
@@ -39,14 +42,16 @@ class Updates:
     def running(self) -> bool:
         return self._running is not None
 
-    def begin(self, wanted: Mapping[str, int], patience: int) -> None:
+    def begin(self, wanted: Mapping[str, int], patience: int, *, accepts_loss: bool = False) -> None:
         """Scale some components; in so many steps, or not at all."""
         crew = self._crew
         self._epoch += 1
         packing = scaled(crew.plan, wanted, self._next_task)
         proposed = next_plan(crew.plan, packing, self._epoch)
         number = crew.update.number + 1 if crew.update is not None else 1
-        crew.update = Update(number=number, epoch=self._epoch, phase="proposed", packing=packing)
+        crew.update = Update(
+            number=number, epoch=self._epoch, phase="proposed", packing=packing, accepts_loss=accepts_loss
+        )
         self._patience = patience
         self._running = self._go(proposed, packing)
 
@@ -129,6 +134,11 @@ class Updates:
             while (given := self._given(givers)) is None:
                 yield
             handovers += given
+        self.objections = objections(before, proposed, self._held(before))
+        assert crew.update is not None
+        if self.objections and not crew.update.accepts_loss:
+            self._roll_back()
+            return
         self._write("load", handovers=tuple(handovers))
         while not self._all(old | new, loaded_epoch=epoch):
             yield
@@ -164,6 +174,10 @@ class Updates:
     def _all(self, tasks: set[int], **fields: int) -> bool:
         beats = [self._crew.actors[task].news.progress for task in tasks]
         return all(getattr(beat, name) == value for beat in beats for name, value in fields.items())
+
+    def _held(self, plan: PhysicalPlan) -> dict[int, Held]:
+        reports = {task.id: self._crew.actors[task.id].news.progress.handover for task in plan.tasks}
+        return {task: held_of(report.held) for task, report in reports.items() if report is not None}
 
     def _given(self, tasks: list[int]) -> list[Handover] | None:
         found = []

@@ -13,7 +13,7 @@ from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Stream
 
 KEYED = StoredPart("a", "", 1, groups=(1, 2))
-OPAQUE = StoredPart("b", "", 1, whole=True, opaque=True)
+OPAQUE = StoredPart("b", "", 1, whole=True, opaque=True, entries=4)
 EXTRAS = StoredPart("c", "", 1, whole=True)
 
 BY_WORD = Input("words", "default", Grouping("fields", ("word",)))
@@ -30,11 +30,12 @@ def manifest(**parts: StoredPart) -> Manifest:
     return Manifest(topology="old", execution="e", id=7, key_groups=256, tasks=tasks)
 
 
-def plan(count: int = 2, edge: Input = BY_WORD, key_groups: int = 256, **of_words: Any) -> LogicalPlan:
+def plan(
+    count: int = 2, edge: Input = BY_WORD, key_groups: int = 256, by_task: bool = False, **of_words: Any
+) -> LogicalPlan:
     words = Component("words", "spout", "m.Words", 1, outputs=(Stream("default", ("word",)),), **of_words)
-    return LogicalPlan(
-        "new", (words, Component("count", "bolt", "m.Count", count, (edge,))), key_groups=key_groups
-    )
+    counter = Component("count", "bolt", "m.Count", count, (edge,), state_by_task=by_task)
+    return LogicalPlan("new", (words, counter), key_groups=key_groups)
 
 
 def refusal(saved: Manifest, topology: LogicalPlan, *, drop: bool = False) -> str:
@@ -81,11 +82,39 @@ def test_state_by_keys_needs_a_component_that_still_reads_by_keys() -> None:
     assert reason.startswith("checkpoint old@7 has state by keys of 'count', which reads nothing by fields")
 
 
-def test_a_state_for_each_task_wants_as_many_tasks() -> None:
-    check_compatible("old@7", manifest(count=OPAQUE), plan(2))
-    assert refusal(manifest(count=OPAQUE), plan(3), drop=True) == (
-        "checkpoint old@7 has 2 instances of 'count' and not 3: each has a state of its own, which nobody can"
-        " divide (try: parallelism 2, and keyed = True in a class that can be scaled)"
+def test_a_state_for_each_task_does_not_follow_keys() -> None:
+    saved = manifest(count=OPAQUE)
+    check_compatible("old@7", saved, plan(2, by_task=True))
+    assert refusal(saved, plan(3, by_task=True)) == (
+        "checkpoint old@7 has 2 instances of 'count' and not 3: state of count[0] (4 entries), count[1]"
+        " (4 entries) is kept by task and does not move with its keys"
+        " (try: parallelism 2, or --allow-dropped-state if it is not wanted any more)"
+    )
+    check_compatible("old@7", saved, plan(3, by_task=True), drop=True)
+    assert dropped(saved, plan(3, by_task=True)) == ["count"]
+
+
+def test_by_shuffle_tasks_may_be_added_and_none_may_end_with_its_state() -> None:
+    saved = manifest(count=OPAQUE)
+    check_compatible("old@7", saved, plan(3, SHUFFLED))
+    assert dropped(saved, plan(3, SHUFFLED)) == []
+    assert refusal(saved, plan(1, SHUFFLED)).startswith(
+        "checkpoint old@7 has 2 instances of 'count' and not 1: state of count[1] (4 entries) belongs to no"
+        " key and ends with its task (try: parallelism 2"
+    )
+
+
+def test_a_checkpoint_that_does_not_tell_how_many_entries_is_refused_as_well() -> None:
+    saved = manifest(count=StoredPart("b", "", 1, whole=True, opaque=True))
+    assert "state of count[1] belongs to no key and ends with its task" in refusal(saved, plan(1, SHUFFLED))
+
+
+def test_a_class_decides_how_its_state_is_kept_and_must_not_change_its_mind() -> None:
+    assert "a state for each task of 'count', which keeps its state by keys now" in refusal(
+        manifest(count=OPAQUE), plan(2)
+    )
+    assert "state by keys of 'count', which keeps a state for each task now" in refusal(
+        manifest(count=KEYED), plan(2, by_task=True)
     )
 
 

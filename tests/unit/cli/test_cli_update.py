@@ -18,14 +18,17 @@ from heronpy.cli import topologies
 from heronpy.cli.planned_restart import restart_as_planned
 from heronpy.cli.proposal import look, propose
 from heronpy.cli.submission import prepare
+from heronpy.cli.update_checks import doubts
 from heronpy.cli.update_view import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
+from heronpy.kernel.held import Held
 from heronpy.kernel.live import change_live, config_for
 from heronpy.kernel.master import client
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, next_plan, physical_plan
 from heronpy.kernel.plans.logical import Reliability
 from heronpy.kernel.plugin import Registry, StateManager, opening
+from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import Execution, Live, Registration, Tree
 from heronpy.kernel.update import FINISHED, Ledger, Phase, Update
 from heronpy.plugins.packing.round_robin import RoundRobin
@@ -102,10 +105,13 @@ def tree_of(state: StateManager) -> dict[str, bytes]:
 class Master:
     """Takes the next proposal through these phases, and changes the plan as the real one does."""
 
-    def __init__(self, state: StateManager, *phases: Phase, reason: str = "") -> None:
+    def __init__(
+        self, state: StateManager, *phases: Phase, reason: str = "", given_up: tuple[str, ...] = ()
+    ) -> None:
         self._state = state
         self._phases = phases
         self._reason = reason
+        self._given_up = given_up
         self._proposed = threading.Event()
         self._watch = state.watch(TREE.update, self._proposed.set)
         self._thread = threading.Thread(target=self._run)
@@ -128,7 +134,8 @@ class Master:
                 after = next_plan(plan, before.packing, before.epoch)
                 self._state.set(TREE.physical_plan, after.to_json())
                 self._state.set(TREE.packing_plan, before.packing.to_json())
-            ledger = Ledger(0, 0.0123, 8, 16, 4096, {"prepare": 0.5, "cut": 0.1, "load": 0.1, "release": 0.2})
+            seconds = {"prepare": 0.5, "cut": 0.1, "load": 0.1, "release": 0.2}
+            ledger = Ledger(0, 0.0123, 8, 16, 4096, seconds, self._given_up)
             update = msgspec.structs.replace(
                 before, number=before.number + 1, phase=phase, reason=self._reason, ledger=ledger
             )
@@ -168,7 +175,7 @@ def test_a_dry_run_shows_the_moves_and_writes_nothing(heronpy: Heronpy, state: S
     lines = shown.stdout.splitlines()
     assert lines[0] == "spent       2 → 1 instances   - spent[1]   key groups moved 8/16"
     assert lines[1] == "seen        1 → 2 instances   + seen[1]   key groups moved 8/16"
-    assert "needs --yes: bolt 'seen' does not use self.state" in lines[-2]
+    assert lines[-2] == "what the tasks keep is not known: the topology master does not answer"
     assert lines[-1] == "nothing was changed"
     told = json.loads(heronpy("update", "Shop", "spent=3", "--dry-run", "-o", "json").stdout)
     assert told["epoch"] == {"before": 1, "after": 2}
@@ -200,8 +207,6 @@ def test_a_dry_run_shows_the_moves_and_writes_nothing(heronpy: Heronpy, state: S
         ),
         (["spent=3", "--set", "update.max_instances=7"], 1, "that makes 8 instances, more than 7"),
         (["orders=3"], 1, "spout 'orders' declares no splits: what its tasks have read stays with each"),
-        (["seen=2"], 1, "bolt 'seen' does not use self.state: its plain attributes do not move"),
-        (["window=2", "--yes"], 1, "bolt 'window' keeps a state per task, which belongs to no key"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_one_line_and_nothing_is_written(
@@ -221,6 +226,47 @@ def test_a_spout_without_splits_is_not_scaled_effectively_once(heronpy: Heronpy,
     shown = heronpy("update", "Shop", "orders=3", "--yes")
     assert (shown.exit_code, "spout 'orders' declares no splits" in shown.stderr) == (1, True)
     assert not state.exists(TREE.update)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "held", "doubt"),
+    [
+        (
+            {"seen": 2},
+            Held(attributes=("seen",)),
+            "bolt 'seen' does not use self.state: its plain attributes",
+        ),
+        ({"seen": 2}, Held(keyed=3, used=True), ""),
+        ({"seen": 2}, Held(), ""),
+        ({"seen": 2}, Held(own=3, used=True), "state of seen[0] (3 entries) is kept by task and does not"),
+        ({"window": 2}, Held(own=3, used=True), ""),
+        ({"log": 2}, Held(own=3, used=True), ""),
+    ],
+)
+def test_the_tasks_are_asked_what_they_keep(
+    state: StateManager, config: Config, wanted: dict[str, int], held: Held, doubt: str
+) -> None:
+    now = look(state, "Shop")
+    proposal = propose(config, Registry.load(), now, wanted)
+    instances = tuple(
+        InstanceStatus(
+            task=task.id, component=task.component, index=task.index, container=1, kind="", held=held
+        )
+        for task in now.plan.tasks
+    )
+    found = doubts(
+        config, proposal, wanted, TopologyStatus(name="Shop", state="RUNNING", instances=instances)
+    )
+    assert len(found) == bool(doubt)
+    assert "".join(found).startswith(doubt)
+
+
+def test_what_was_given_up_is_said_at_the_end(heronpy: Heronpy, state: StateManager) -> None:
+    with Master(state, *ALL, given_up=("state of spent[1] (3 entries) is gone",)):
+        shown = heronpy("update", "Shop", "spent=9", "--yes")
+    assert "with --yes: spent=9 is more than 4 times the 2 there are" in shown.stdout
+    assert "done all the same: state of spent[1] (3 entries) is gone" in shown.stdout.splitlines()
+    assert node(state).accepts_loss
 
 
 def test_a_bolt_that_keeps_nothing_is_scaled_without_a_question(

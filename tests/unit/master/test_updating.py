@@ -9,12 +9,13 @@ import pytest
 from support.puppets import TREE, Conductor, Crew, packing, proposal, submitted
 
 from heronpy.kernel.config import Config
+from heronpy.kernel.master.updating import NO_STORE
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.protocol import InstanceBeat
+from heronpy.kernel.protocol import Held, InstanceBeat
 from heronpy.kernel.registrations import read
 from heronpy.kernel.requests import Request
-from heronpy.kernel.tree import START_BITS, ChildView, ExecutorNode
+from heronpy.kernel.tree import START_BITS, ChildView, Execution, ExecutorNode
 from heronpy.kernel.update import Ledger, Phase, Update, UpdateFailure
 
 #: what keeps an update in a phase
@@ -417,4 +418,73 @@ def test_effectively_once_it_is_between_tasks_of_one_run(state: StateManager, co
         conductor.turn()
     assert (current(conductor).phase, conductor.acts._update.waits_for) == ("prepare", ["count[2] (ready)"])
     conductor.crew.twist = lambda beat: None
+    conductor.until(lambda: current(conductor).phase == "done")
+
+
+def keeping(task: int, *, keyed: int = 0, own: int = 0) -> Callable[[InstanceBeat], None]:
+    """A task that says, when all its input has been worked off, that it keeps this."""
+
+    def twist(beat: InstanceBeat) -> None:
+        if beat.task == task and beat.HasField("handover"):
+            beat.handover.held.CopyFrom(Held(keyed=keyed, own=own, used=True))
+
+    return twist
+
+
+def test_state_that_cannot_go_along_is_found_at_the_cut_and_nothing_changes(
+    state: StateManager, config: Config
+) -> None:
+    """Also where the task said before that it kept nothing."""
+    conductor = running(state, config)
+    conductor.crew.twist = keeping(3, own=7)
+    state.set(TREE.update, proposal(2).to_json())
+    conductor.until(lambda: current(conductor).phase == "rolled_back")
+    check_rolled_back(
+        conductor,
+        "state of count[1] (7 entries) belongs to no key and ends with its task (--yes does it all the same)",
+    )
+
+
+def test_state_that_moves_with_its_keys_is_no_reason(state: StateManager, config: Config) -> None:
+    conductor = running(state, config)
+    conductor.crew.twist = keeping(3, keyed=7)
+    state.set(TREE.update, proposal(2).to_json())
+    conductor.until(lambda: current(conductor).phase == "done")
+    ledger = current(conductor).ledger
+    assert ledger is not None
+    assert ledger.given_up == ()
+
+
+def test_whoever_agreed_to_a_loss_is_told_what_it_was(state: StateManager, config: Config) -> None:
+    conductor = running(state, config)
+    conductor.crew.twist = keeping(3, own=7)
+    state.set(TREE.update, msgspec.structs.replace(proposal(2), accepts_loss=True).to_json())
+    conductor.until(lambda: current(conductor).phase == "done")
+    ledger = current(conductor).ledger
+    assert ledger is not None
+    assert ledger.given_up == ("state of count[1] (7 entries) belongs to no key and ends with its task",)
+
+
+@pytest.mark.parametrize("kind", ["scale", "restart"])
+def test_machines_without_a_common_store_cannot_hand_anything_over(
+    state: StateManager, config: Config, kind: str
+) -> None:
+    submitted(state, "at_most_once")
+    execution = Execution("execution", "me", 0.0, "0", "test", "local", "localfs", apart=True)
+    state.set(TREE.execution, msgspec.json.encode(execution))
+    conductor = Conductor(state, config, Crew(state, config))
+    conductor.turn()
+    wanted = proposal(2, 3, 4) if kind == "scale" else proposal(2, 3)
+    asked = msgspec.structs.replace(wanted, kind=kind, containers=(2,), accepts_loss=True)
+    state.set(TREE.update, asked.to_json())
+    conductor.until(lambda: current(conductor).phase == "rolled_back")
+    giver = "count[0]" if kind == "scale" else "count[1]"
+    check_rolled_back(conductor, f"{giver} has state to hand over, and its machines have {NO_STORE}")
+
+    # … and what keeps nothing is changed as anywhere
+    def keeps_nothing(beat: InstanceBeat) -> None:
+        del beat.handover.parts[:]
+
+    conductor.crew.twist = keeps_nothing
+    state.set(TREE.update, proposal(2, 3, 5, epoch=3).to_json())
     conductor.until(lambda: current(conductor).phase == "done")
