@@ -30,6 +30,7 @@ def test_a_task_that_did_nothing_says_so() -> None:
         ("waiting_seconds",): (0.0, "counter"),
         ("queued",): (0.0, "gauge"),
         ("pending",): (0.0, "gauge"),
+        ("pending_limit",): (0.0, "gauge"),
     }
 
 
