@@ -14,7 +14,8 @@ from heronpy.cli.submission import prepare
 from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import MasterClient
-from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.status import TopologyStatus
 
 NAME = "bench"
@@ -33,7 +34,7 @@ def command(config: Config, seconds: float | None, output: str) -> None:
     found = importlib.util.find_spec("heronpy.bench_topology")
     assert found is not None
     assert found.origin is not None
-    registry = Registry.load()
+    registry = installed()
     (prepared,) = prepare(config, registry, found.origin, (), NAME)
     with open_state(config, registry) as state:
         start(config, state, prepared, wait=True)

@@ -18,14 +18,15 @@ from heronpy.cli.topologies import open_state, where_logs_are
 from heronpy.cli.watched import Watched
 from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
-from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.plugin.opening import installed
 
 
 def run_in_foreground(
     config: Config, file: str, args: Sequence[str], *, name: str | None = None, seconds: float | None = None
 ) -> None:
     """Until Ctrl-C (or SIGTERM, q, or `seconds`); a second Ctrl-C ends the processes at once."""
-    registry = Registry.load()
+    registry = installed()
     prepared = prepare(config, registry, file, args, name)
     warn(prepared)
     started: dict[str, ComponentOutput] = {}

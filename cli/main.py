@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from heronpy.kernel.errors import PluginError, UserError, did_you_mean
+from heronpy.kernel.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -130,11 +130,7 @@ def main() -> NoReturn:
 
 
 def _short_helps() -> Mapping[str, str]:
-    try:
-        plugged = _plugin_commands()
-    except PluginError as error:
-        # a broken plugin must not take --help away
-        return {**VERBS, "(plugins)": str(error)}
+    plugged = _plugin_commands()
     return {**VERBS, **{name: command.get_short_help_str(80) for name, command in plugged.items()}}
 
 
@@ -143,11 +139,9 @@ def _plugin_commands() -> Mapping[str, click.Command]:
     found = importlib.metadata.entry_points(group="heronpy")
     if all(entry.value.startswith("heronpy.plugins.") for entry in found):
         return {}
-    from heronpy.kernel.plugin import Registry
+    from heronpy.kernel.plugin.opening import installed
 
-    return {
-        provided.name: provided.value for provided in Registry.load().listing() if provided.kind == "command"
-    }
+    return {provided.name: provided.value for provided in installed().listing() if provided.kind == "command"}
 
 
 def _unknown_option(error: click.NoSuchOption) -> str:

@@ -8,7 +8,7 @@ import click
 
 from heronpy.cli.plugin_package import KINDS, PluginPackage
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.plugin import Registry
+from heronpy.kernel.plugin.opening import installed
 
 
 @click.group("plugin")
@@ -37,7 +37,7 @@ def new(kind: str, name: str, folder: Path | None) -> None:
 
 
 def _refuse_taken(package: PluginPackage) -> None:
-    for provided in Registry.load().listing():
+    for provided in installed().listing():
         if (provided.kind, provided.name) == (package.registered_as, package.name):
             msg = f"there is the {package.kind} {package.name!r} of {provided.origin} already"
             raise UserError(msg, hint="another name")

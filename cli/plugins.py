@@ -7,7 +7,7 @@ import click
 from heronpy.cli.options import takes_output, takes_settings
 from heronpy.cli.output import echo_json, table
 from heronpy.kernel.config import Config
-from heronpy.kernel.plugin import Registry
+from heronpy.kernel.plugin.opening import installed
 
 
 @click.command("plugins")
@@ -16,7 +16,7 @@ from heronpy.kernel.plugin import Registry
 def command(config: Config, output: str) -> None:
     """List the installed plugins: name, kind and where each came from."""
     del config
-    found = Registry.load().listing()
+    found = installed().listing()
     if output == "json":
         echo_json([{"name": one.name, "kind": one.kind, "origin": one.origin} for one in found])
         return

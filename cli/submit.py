@@ -19,6 +19,7 @@ from heronpy.kernel.checkpoints.compatibility import DROP
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plugin import Registry
+from heronpy.kernel.plugin.opening import installed
 
 
 @click.command("submit")
@@ -49,7 +50,7 @@ def command(
 
     ARGS go to FILE as its sys.argv; those that begin with a dash come after --.
     """
-    registry = Registry.load()
+    registry = installed()
     prepared = prepare(config, registry, file, args, name)
     if base is not None:
         prepared = [_with_base(config, registry, prepared, base, drop)]

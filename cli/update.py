@@ -32,7 +32,8 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError
 from heronpy.kernel.live import change_live, with_runtime_config
 from heronpy.kernel.plans import LogicalPlan
-from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.update import Ledger, Update
 
@@ -127,7 +128,7 @@ def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str
     if not changing and not choices.rebalance:
         return True
     refuse_impossible(logical, changing)
-    proposal = propose(config, Registry.load(), now, changing)
+    proposal = propose(config, installed(), now, changing)
     if not proposal.affected:
         click.echo(f"{name}: packing {now.algorithm!r} sees nothing to move", err=True)
         return True

@@ -36,17 +36,36 @@ def clear_checkpoints(
     if keep and node is None:
         return  # what is there may be a checkpoint
     objects = not keep and not keep_objects and _keeps_objects(state, tree)
-    saved = node is None or node.started or node.base is not None or state.exists(tree.update)
-    if not saved and not objects:
-        return  # it has never stored anything, so its store need not even be reachable
+    if not objects and not _has_saved(state, tree, node):
+        return
     try:
         _clear(Config.from_plain(launch.config), launch, node, keep=keep, objects=objects)
     except HeronError as error:
         if keep:
             log.warning("what is not part of a complete checkpoint was not removed: %s", error)
             return
-        msg = f"the checkpoints of {launch.topology!r} cannot be removed: {error}"
-        raise UserError(msg, hint=f"heronpy kill {launch.topology} --keep-checkpoints") from error
+        raise _left(launch, error) from error
+
+
+def require_store(state: StateManager, launch: TopologyLaunch, *, keep: bool) -> None:
+    """Refuse a kill that could not remove the checkpoints, while nothing has been ended yet."""
+    tree = Tree(launch.topology)
+    if keep or not (_has_saved(state, tree, _node(state, tree)) or _keeps_objects(state, tree)):
+        return
+    try:
+        open_checkpoint_store(Config.from_plain(launch.config)).close()
+    except HeronError as error:
+        raise _left(launch, error) from error
+
+
+def _has_saved(state: StateManager, tree: Tree, node: Checkpoints | None) -> bool:
+    """A topology that has never stored anything does not even need its store to be reachable."""
+    return node is None or bool(node.started) or node.base is not None or state.exists(tree.update)
+
+
+def _left(launch: TopologyLaunch, error: HeronError) -> UserError:
+    msg = f"the checkpoints of {launch.topology!r} cannot be removed: {error}"
+    return UserError(msg, hint=f"heronpy kill {launch.topology} --keep-checkpoints")
 
 
 def _node(state: StateManager, tree: Tree) -> Checkpoints | None:

@@ -27,7 +27,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
-from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def revive(config: Config, state: StateManager, name: str) -> bool:
 def _start_elsewhere(file: Path, launch: TopologyLaunch, timeout: float) -> None:
     """Have the scheduler plugin start the process on another machine, and wait until it serves."""
     config, tree = Config.from_plain(launch.config), Tree(launch.topology)
-    registry = Registry.load()
+    registry = installed()
     state = open_state(config, registry)
     try:
         execution = read_execution(state, launch.topology)
@@ -118,7 +118,7 @@ def host(file: str, ready: int | None = None) -> None:
     launch = TopologyLaunch.read(file)
     configure_logging(launch)
     config = Config.from_plain(launch.config)
-    registry = Registry.load()
+    registry = installed()
     state = open_state(config, registry)
     try:
         scheduler = _claim(launch, state, registry)

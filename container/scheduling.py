@@ -17,6 +17,7 @@ from heronpy.container.keeper import KeptAlive
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.restart_policy import RestartPolicy, Restarts
+from heronpy.container.saved import require_store
 from heronpy.container.teardown import clear_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, UserError
@@ -318,6 +319,7 @@ class SchedulerHost:
 
     def _serve(self, request: Request) -> None:
         if request.kind == "kill":
+            require_store(self._state, self._launch, keep=request.keep_checkpoints)
             if self._launch.keeper != "master":
                 # who asks may be on a machine that does not know that
                 self._state.set(self._tree.leaving, b"")

@@ -14,12 +14,13 @@ from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher, read_shipped
-from heronpy.container.saved import clear_checkpoints
+from heronpy.container.saved import clear_checkpoints, require_store
 from heronpy.container.uploads import clear_uploads, uploads_of
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, NodeMissing
+from heronpy.kernel.errors import HeronError, NodeMissing, UserError
 from heronpy.kernel.plans import PackingPlan
-from heronpy.kernel.plugin import Registry, StateManager
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.requests import Request, send_request
 from heronpy.kernel.tree import Tree
 
@@ -45,7 +46,7 @@ def kill_topology(
     """End every process of the topology, remove its files and its nodes. False when there was nothing.
 
     Asks the scheduler's process, which gives the others `timeout` seconds to end by themselves, and does
-    its work if it is gone or does not answer. Safe to repeat; clears what a failed submit left, too.
+    its work if it is gone, does not answer or fails. Safe to repeat; clears what a failed submit left, too.
     """
     file, tree = launch_file(config, name), Tree(name)
     if not state.exists(tree.root) and not file.exists():
@@ -53,6 +54,8 @@ def kill_topology(
     uploads = uploads_of(state, name)
     launch = TopologyLaunch.read(file) if file.exists() else None
     chosen = Config.from_plain(launch.config) if launch is not None else config
+    if launch is not None:
+        require_store(state, launch, keep=keep_checkpoints)
     if launch is not None and launch.keeper != "master" and state.exists(tree.root):
         state.set(tree.leaving, b"")
     with HostProcess(state, tree.scheduler) as host, HostProcess(state, tree.keeper) as keeper:
@@ -64,13 +67,13 @@ def kill_topology(
                 keep_objects=keep_objects,
             )
             asked = not host.stopped
-            done = asked and send_request(state, name, request, timeout=timeout + HOST_SECONDS)
+            done = asked and _asked(state, name, request, timeout + HOST_SECONDS)
             if done and vanished(state, tree.root):
                 host.wait()
                 keeper.wait()
                 clear_uploads(chosen, uploads)
                 return True
-            host.kill("does not answer" if asked else "is stopped")
+            host.kill("has not ended the topology" if asked else "is stopped")
             vanished(state, tree.scheduler)
         if launch is not None:
             _kill_containers(config, state, launch, str(file))
@@ -86,6 +89,15 @@ def kill_topology(
         keeper.wait()  # it ends by itself, when it sees that the topology is gone
     clear_uploads(chosen, uploads)
     return True
+
+
+def _asked(state: StateManager, name: str, request: Request, timeout: float) -> bool:
+    """Whether the scheduler's process has done it; what it cannot do, this process may."""
+    try:
+        return send_request(state, name, request, timeout=timeout)
+    except UserError as error:
+        log.warning("the scheduler's process could not end %s: %s", name, error)
+        return False
 
 
 def clear_topology(
@@ -121,7 +133,7 @@ def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch
     plan = _plan(state, name)
     execution = read_execution(state, name)
     chosen = execution.scheduler if execution is not None else config.text("scheduler.name")
-    scheduler = Registry.load().scheduler(chosen)()
+    scheduler = installed().scheduler(chosen)()
     scheduler.initialize(
         Config.from_plain(launch.config), TopologyLauncher(file, launch, plan, read_shipped(state, name))
     )

@@ -17,7 +17,6 @@ import msgspec
 from heronpy.container.child import Start, configure_logging, enter
 from heronpy.container.launch import Role, TopologyLaunch
 from heronpy.container.roles import ROLES
-from heronpy.kernel.errors import HeronError
 from heronpy.kernel.plugin.opening import installed
 
 #: no request or reply is longer
@@ -65,11 +64,8 @@ class Zygote:
             except Exception as error:
                 # the child that needs the module will say so in its own log
                 log.warning("could not import %s: %s", module, error)
-        try:
-            # found here once for all: a task that is to be saved, or to load, would have others wait for it
-            installed()
-        except HeronError as error:
-            log.warning("%s", error)
+        # found here once for all: a task that is to be saved, or to load, would have others wait for it
+        installed()
         # frozen objects are never visited by a child's collector, so their pages stay shared
         gc.collect()
         gc.freeze()

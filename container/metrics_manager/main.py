@@ -18,7 +18,7 @@ from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.plugin.metric_sink import MetricSink
-from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
@@ -35,8 +35,7 @@ log = logging.getLogger(__name__)
 def run(launch: TopologyLaunch, child: Child) -> int:
     """Collect and pass on metrics until told to end."""
     config = Config.from_plain(launch.config)
-    registry = Registry.load()
-    state = open_state(config, registry)
+    state = open_state(config)
     reactor = Reactor()
     reactor.stop_on_signals()
     hold(reactor, child.lifeline, config["container.silence"])
@@ -49,7 +48,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
         manager = MetricsManager(launch, child, state, reactor, transport)
         manager.startup(config["metrics.interval"])
         for name in config["metrics.sinks"]:
-            manager.add_sink(name, registry, config)
+            manager.add_sink(name, installed(), config)
         reactor.run()
         manager.close()
     state.close()

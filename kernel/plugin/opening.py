@@ -13,7 +13,11 @@ from heronpy.kernel.plugin.uploader import Uploader
 
 @functools.cache
 def installed() -> Registry:
-    """What is installed, found once in each process."""
+    """What is installed, found once in each process and kept.
+
+    A plugin that is installed while the process runs is not for it: what an editable install adds to
+    `sys.path` is seen by processes that start later.
+    """
     return Registry.load()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from heronpy.kernel.plugin.scheduler import Scheduler
     from heronpy.kernel.plugin.state_manager import StateManager
     from heronpy.kernel.plugin.uploader import Uploader
+
+log = logging.getLogger(__name__)
+
+#: where plugins of our own are
+BUILT_IN = "heronpy.plugins."
 
 #: hook name → what a person calls the kind
 KINDS = {
@@ -45,30 +51,40 @@ class Provided(msgspec.Struct, frozen=True):
 
 
 class Registry:
-    """All plugins that are installed. Built-ins come in through the same entry points as a stranger's."""
+    """All plugins that are installed. Built-ins come in through the same entry points as a stranger's.
 
-    def __init__(self, plugins: pluggy.PluginManager) -> None:
+    A plugin with a mistake is left out and named in `broken`: it is an error only for what asks for it.
+    """
+
+    def __init__(self, plugins: pluggy.PluginManager, broken: Mapping[str, str] | None = None) -> None:
         self._provided: dict[tuple[str, str], Provided] = {}
-        _refuse_misspelt_hooks(plugins)
-        for hook, kind in KINDS.items():
-            for implementation in getattr(plugins.hook, hook).get_hookimpls():
-                distribution, origin = _origin(plugins, implementation.plugin)
-                for name, value in _answer(hook, implementation, origin).items():
-                    self._add(Provided(kind, name, value, origin, distribution))
+        #: where a plugin came from → why it is left out
+        self.broken = dict(broken or {})
+        for _, plugin in plugins.list_name_plugin():
+            if plugin is None:
+                continue
+            distribution, origin = _origin(plugins, plugin)
+            try:
+                self._add_all(_answers(plugins, plugin, distribution, origin))
+            except Exception as error:
+                self.broken[origin] = _reason(error)
+        for origin, reason in self.broken.items():
+            log.warning("the plugin %s cannot be used and is left out: %s", origin, reason)
 
     @classmethod
     def load(cls) -> Registry:
         """Load every entry point of the group `heronpy`."""
         plugins = pluggy.PluginManager(hookspecs.PROJECT)
         plugins.add_hookspecs(hookspecs)
-        try:
-            plugins.load_setuptools_entrypoints(hookspecs.PROJECT)
-        except Exception as error:
-            msg = f"a plugin could not be loaded: {error}"
-            raise PluginError(
-                msg, hint="uninstall or repair it; `pip list` shows what is installed"
-            ) from error
-        return cls(plugins)
+        broken = {}
+        for origin, entry in _entry_points():
+            try:
+                plugins.load_setuptools_entrypoints(hookspecs.PROJECT, entry)
+            except Exception as error:
+                broken[origin] = _reason(error)
+                if plugins.has_plugin(entry):
+                    plugins.unregister(name=entry)
+        return cls(plugins, broken)
 
     def resource_manager(self, name: str) -> type[ResourceManager]:
         return cast("type[ResourceManager]", self.provided("packing", name).value)
@@ -92,40 +108,65 @@ class Registry:
         """Everything provided, by kind and name."""
         return sorted(self._provided.values(), key=lambda provided: (provided.kind, provided.name))
 
-    def _add(self, provided: Provided) -> None:
-        key = (provided.kind, provided.name)
-        if key in self._provided:
-            first = self._provided[key]
-            both = f"{first.origin} and {provided.origin}"
-            msg = f"two plugins provide the {provided.kind} {provided.name!r}: {both}"
-            raise PluginError(msg, hint="uninstall one of them")
-        self._provided[key] = provided
-
     def provided(self, kind: str, name: str) -> Provided:
         """What a plugin of this kind and name is, and where it came from."""
         provided = self._provided.get((kind, name))
         if provided is None:
             known = [name for found, name in self._provided if found == kind]
             msg = f"no {kind} plugin named {name!r}{did_you_mean(name, known)}"
-            raise PluginError(msg)
+            left_out = "; ".join(f"{origin} cannot be used: {why}" for origin, why in self.broken.items())
+            raise PluginError(
+                msg, hint=f"repair or uninstall what is left out: {left_out}" if left_out else ""
+            )
         return provided
 
+    def _add_all(self, answers: list[Provided]) -> None:
+        """All that one plugin provides, or nothing of it."""
+        for provided in answers:
+            first = self._provided.get((provided.kind, provided.name))
+            if first is not None:
+                msg = f"the {provided.kind} {provided.name!r} is provided by {first.origin} already"
+                raise PluginError(msg)
+        self._provided |= {(provided.kind, provided.name): provided for provided in answers}
 
-def _answer(hook: str, implementation: pluggy.HookImpl, origin: str) -> Mapping[str, Any]:
+
+def _entry_points() -> list[tuple[str, str]]:
+    """Distribution and name of each, whether or not it can be loaded; our own first, which none replaces."""
+    found = {
+        (not entry.value.startswith(BUILT_IN), f"{each.metadata['Name']} {each.version}", entry.name)
+        for each in importlib.metadata.distributions()
+        for entry in each.entry_points
+        if entry.group == hookspecs.PROJECT
+    }
+    return [(origin, name) for _, origin, name in sorted(found)]
+
+
+def _answers(plugins: pluggy.PluginManager, plugin: object, distribution: str, origin: str) -> list[Provided]:
+    found = []
+    for caller in plugins.get_hookcallers(plugin) or ():
+        if caller.name not in KINDS:
+            msg = f"it implements an unknown hook {caller.name}; there are {', '.join(KINDS)}"
+            raise PluginError(msg)
+        for implementation in caller.get_hookimpls():
+            if implementation.plugin is plugin:
+                answer = _answer(caller.name, implementation)
+                kind = KINDS[caller.name]
+                found += [Provided(kind, name, value, origin, distribution) for name, value in answer.items()]
+    return found
+
+
+def _answer(hook: str, implementation: pluggy.HookImpl) -> Mapping[str, Any]:
     answer = implementation.function()
     if not isinstance(answer, Mapping):
-        msg = f"{hook} of {origin} returned {answer!r}, not a mapping of name to class"
-        raise PluginError(msg, hint="uninstall or repair that plugin")
+        msg = f"{hook} returned {answer!r}, not a mapping of name to class"
+        raise PluginError(msg)
     return answer
 
 
-def _refuse_misspelt_hooks(plugins: pluggy.PluginManager) -> None:
-    """pluggy ignores a hook it has no specification for; we want to hear of it at start."""
-    try:
-        plugins.check_pending()
-    except pluggy.PluginValidationError as error:
-        msg = f"plugin {error.plugin!r} implements an unknown hook: {error}"
-        raise PluginError(msg, hint="one of " + ", ".join(KINDS)) from error
+def _reason(error: Exception) -> str:
+    """In one line; a plugin may raise anything when it is imported."""
+    words = " ".join(str(error).split())
+    return words if isinstance(error, ImportError | PluginError) else f"{type(error).__name__}: {words}"
 
 
 def _origin(plugins: pluggy.PluginManager, plugin: object) -> tuple[str, str]:
@@ -134,4 +175,4 @@ def _origin(plugins: pluggy.PluginManager, plugin: object) -> tuple[str, str]:
         if candidate is plugin:
             found = cast("importlib.metadata.Distribution", distribution)
             return found.metadata["Name"], f"{found.metadata['Name']} {found.version}"
-    return "", "registered in process"
+    return "", f"{plugins.get_name(plugin)} (registered in process)"

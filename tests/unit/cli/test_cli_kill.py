@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import msgspec
+import pytest
+
+from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch
+from heronpy.container.host_process import HostNode
 from heronpy.kernel.config import load_config
+from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.requests import answer_request, pending_requests
+from heronpy.kernel.tree import Tree
 
 from .conftest import Heronpy
 
@@ -29,3 +38,46 @@ def test_what_a_crash_has_left_of_one_that_no_tree_knows_goes(heronpy: Heronpy, 
     done = heronpy("kill", "words")
     assert (done.exit_code, done.stdout) == (0, "words is gone\n")
     assert not file.parent.exists()
+
+
+WORDS = """
+from heronpy import Bolt, Spout, Topology
+
+class Words(Spout):
+    outputs = ["word"]
+    def next_tuple(self): ...
+
+class Sink(Bolt):
+    def process(self, tup): ...
+
+class Copy(Topology):
+    words = Words.spec()
+    sink = Sink.spec(inputs=[words])
+"""
+
+
+def test_what_the_schedulers_process_cannot_do_is_done_here(
+    heronpy: Heronpy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(scheduler_host, "start", lambda path: None)
+    (tmp_path / "copy.py").write_text(WORDS)
+    assert heronpy("submit", str(tmp_path / "copy.py"), "--no-wait").exit_code == 0
+    tree = Tree("Copy")
+    state = open_state(load_config("/dev/null", environ={}, flags={"home": str(tmp_path / "home")}))
+    node = HostNode(pid=1, host="elsewhere", started=1, boot="of another machine")
+    state.create(tree.scheduler, msgspec.json.encode(node), ephemeral=True)
+
+    def refuse() -> None:
+        for path, request in pending_requests(state, "Copy"):
+            answer_request(state, path, request, "its plugin has a mistake")
+            # it cannot be killed from here, where it does not run: its end is seen by its node
+            threading.Thread(target=state.delete, args=(tree.scheduler,)).start()
+
+    watch = state.watch(tree.requests, refuse)
+    done = heronpy("kill", "Copy")
+    watch.cancel()
+    assert (done.exit_code, done.stdout) == (0, "Copy is gone\n")
+    assert caplog.messages == ["the scheduler's process could not end Copy: its plugin has a mistake"]
+    assert state.children("/") == []
+    assert not (tmp_path / "home" / "topologies" / "Copy").exists()
+    state.close()

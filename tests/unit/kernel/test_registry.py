@@ -35,6 +35,10 @@ class Mine:
     pass
 
 
+class Other:
+    pass
+
+
 def test_every_hook_has_a_kind() -> None:
     assert sorted(KINDS) == HOOKS
 
@@ -67,9 +71,17 @@ def test_a_class_is_found_by_its_name() -> None:
     )
     assert [find("mine") for find in finders] == [Mine] * 6
     assert [(each.kind, each.origin) for each in found.listing()] == [
-        (kind, "registered in process")
-        for kind in ("checkpoint store", "metric sink", "packing", "scheduler", "state", "uploader")
+        (kind, f"{plugin} (registered in process)")
+        for kind, plugin in (
+            ("checkpoint store", "three"),
+            ("metric sink", "three"),
+            ("packing", "one"),
+            ("scheduler", "two"),
+            ("state", "two"),
+            ("uploader", "four"),
+        )
     ]
+    assert found.broken == {}
 
 
 def test_an_unknown_name_gets_a_suggestion() -> None:
@@ -80,22 +92,47 @@ def test_an_unknown_name_gets_a_suggestion() -> None:
         found.scheduler("k8s")
 
 
-def test_two_plugins_of_one_name_are_both_named() -> None:
-    with pytest.raises(PluginError, match=r"two plugins provide the packing 'mine': .* and .*uninstall one"):
-        registry(
-            one={"heron_resource_managers": {"mine": Mine}}, two={"heron_resource_managers": {"mine": Mine}}
-        )
+def test_the_second_of_two_plugins_of_one_name_is_left_out() -> None:
+    found = registry(
+        one={"heron_resource_managers": {"mine": Mine}},
+        two={"heron_resource_managers": {"mine": Other}, "heron_schedulers": {"other": Other}},
+    )
+    assert found.resource_manager("mine") is Mine
+    why = "the packing 'mine' is provided by one (registered in process) already"
+    assert found.broken == {"two (registered in process)": why}
+    asked = f"no scheduler plugin named 'other' .*left out: two .* cannot be used: {re.escape(why)}"
+    with pytest.raises(PluginError, match=asked):
+        found.scheduler("other")
 
 
-def test_a_misspelt_hook_is_refused_when_plugins_are_loaded() -> None:
-    with pytest.raises(
-        PluginError, match=r"implements an unknown hook: .*heron_shedulers.*one of heron_resource"
-    ):
-        registry(one={"heron_shedulers": {"mine": Mine}})
+def test_a_misspelt_hook_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    found = registry(
+        one={"heron_shedulers": {"mine": Mine}, "heron_uploaders": {"mine": Mine}},
+        two={"heron_uploaders": {"yours": Mine}},
+    )
+    assert [each.name for each in found.listing()] == ["yours"]
+    why = f"it implements an unknown hook heron_shedulers; there are {', '.join(KINDS)}"
+    assert found.broken == {"one (registered in process)": why}
+    assert caplog.messages == [
+        f"the plugin one (registered in process) cannot be used and is left out: {why}"
+    ]
 
 
 @pytest.mark.parametrize("answer", [None, Mine, ["mine"]])
 def test_a_hook_that_returns_no_mapping_is_named(answer: Any) -> None:
-    message = "heron_schedulers of registered in process returned"
-    with pytest.raises(PluginError, match=f"^{message} {re.escape(repr(answer))}, not a mapping"):
-        registry(one={"heron_schedulers": answer})
+    found = registry(one={"heron_schedulers": answer})
+    (why,) = found.broken.values()
+    assert why == f"heron_schedulers returned {answer!r}, not a mapping of name to class"
+
+
+def test_a_hook_that_raises_is_named() -> None:
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+
+    @hookimpl
+    def heron_schedulers() -> Any:
+        msg = "its server\nis down"
+        raise LookupError(msg)
+
+    manager.register(SimpleNamespace(heron_schedulers=heron_schedulers), name="one")
+    assert Registry(manager).broken == {"one (registered in process)": "LookupError: its server is down"}
