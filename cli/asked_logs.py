@@ -15,7 +15,8 @@ from heronpy.container.folders import launch_file
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.log_client import LogClient
-from heronpy.kernel.log_desk import MOST, SUFFIX
+from heronpy.kernel.log_desk import MOST
+from heronpy.kernel.log_file import SUFFIX
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree import Tree
 
@@ -39,11 +40,11 @@ def fetch_logs(config: Config, state: StateManager, name: str) -> None:
         return
     folder = log_folder(config, name)
     with LogClient(state, name) as client:
-        for log, size in client.sizes().items():
+        for log, extent in client.extents().items():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with open(folder / f"{log}{SUFFIX}", "wb") as file:
-                for offset in range(max(0, size - KEPT), size, MOST):
-                    file.write(client.read(log, offset, min(MOST, size - offset)))
+                for offset in range(max(extent.start, extent.stop - KEPT), extent.stop, MOST):
+                    file.write(client.read(log, offset, min(MOST, extent.stop - offset)))
 
 
 def are_here(config: Config, name: str) -> bool:
@@ -66,13 +67,13 @@ class AskedLogs(Logs):
         self._missed: set[int] = set()
 
     @override
-    def sizes(self) -> dict[str, int]:
-        found = self._client.sizes()
+    def extents(self) -> dict[str, range]:
+        found = self._client.extents()
         for container in sorted({*self._client.silent} - self._missed):
             click.echo(f"container {container} does not answer: its logs may be missing", err=True)
         self._missed = {*self._client.silent}
         self._asked = found.keys()
-        return {**self._here.sizes(), **found}
+        return {**self._here.extents(), **found}
 
     @override
     def read(self, name: str, offset: int, most: int) -> bytes:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing_extensions import override
 
 from heronpy.kernel.errors import UserError, did_you_mean
-from heronpy.kernel.log_desk import MOST, log_sizes, read_log
+from heronpy.kernel.log_desk import MOST
+from heronpy.kernel.log_file import log_extents, read_log
 
 #: a log is read backwards in pieces of this size until enough lines are seen
 PIECE = 64 * 1024
@@ -19,12 +20,12 @@ class Logs(abc.ABC):
     """All logs of one topology, in a folder or elsewhere."""
 
     @abc.abstractmethod
-    def sizes(self) -> dict[str, int]:
-        """Name and size of each, as of now."""
+    def extents(self) -> dict[str, range]:
+        """Of each by name: the positions that can be read now. Older ones are gone."""
 
     @abc.abstractmethod
     def read(self, name: str, offset: int, most: int) -> bytes:
-        """So many bytes from there on; fewer, or none, if there are not so many."""
+        """So many bytes from there on; fewer, or none, if there are not so many, or some are gone."""
 
     @abc.abstractmethod
     def grow(self) -> bool:
@@ -38,8 +39,8 @@ class LogFolder(Logs):
         self._folder = folder
 
     @override
-    def sizes(self) -> dict[str, int]:
-        return log_sizes(self._folder)
+    def extents(self) -> dict[str, range]:
+        return log_extents(self._folder)
 
     @override
     def read(self, name: str, offset: int, most: int) -> bytes:
@@ -65,14 +66,14 @@ def require_logs(names: Iterable[str], who: str) -> list[str]:
     return chosen
 
 
-def tail(logs: Logs, name: str, size: int, lines: int) -> list[str]:
-    """The last lines of a log of that size, without reading all of it."""
+def tail(logs: Logs, name: str, extent: range, lines: int) -> list[str]:
+    """The last lines of a log with these positions, without reading all of it."""
     if lines <= 0:
         return []
-    position, data = size, b""
+    position, data = extent.stop, b""
     # one newline more than lines, since the last line usually ends with one
-    while position > 0 and data.count(b"\n") <= lines:
-        step = min(PIECE, position)
+    while position > extent.start and data.count(b"\n") <= lines:
+        step = min(PIECE, position - extent.start)
         position -= step
         piece = logs.read(name, position, step)
         data = piece + data
@@ -89,14 +90,22 @@ class Follower:
         self.name = name
         self._position = position
         self._partial = b""
+        self._ended_before = False
 
-    def new_lines(self, size: int) -> Iterator[str]:
-        """All up to this size."""
-        if size < self._position:
-            # emptied, or a new file of the same name
-            self._position, self._partial = 0, b""
-        while self._position < size:
-            data = self._logs.read(self.name, self._position, min(MOST, size - self._position))
+    def new_lines(self, extent: range) -> Iterator[str]:
+        """All up to the end of it; what is gone before it could be read is told of."""
+        if extent.stop < self._position:
+            if not self._ended_before:
+                # for a moment so when a part of it is put aside; at the next look, it is another log
+                self._ended_before = True
+                return
+            self._position, self._partial = extent.start, b""
+        self._ended_before = False
+        if self._position < extent.start:
+            yield f"… {extent.start - self._position} bytes are gone (log.max_bytes, log.files)"
+            self._position, self._partial = extent.start, b""
+        while self._position < extent.stop:
+            data = self._logs.read(self.name, self._position, min(MOST, extent.stop - self._position))
             if not data:
                 return
             self._position += len(data)

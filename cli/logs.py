@@ -32,25 +32,25 @@ def command(config: Config, name: str, who: str, follow: bool, lines: int) -> No
     scheduler); everybody if left out.
     """
     with open_logs(config, checked_name("topology", name)) as logs:
-        sizes = logs.sizes()
-        if not sizes:
+        extents = logs.extents()
+        if not extents:
             msg = f"there is no log of topology {name!r} yet, or nobody who has one can be asked"
             raise UserError(msg, hint="again in a moment, or on the machine that it was submitted from")
-        chosen = require_logs(sizes, who)
+        chosen = require_logs(extents, who)
         for each in chosen:
-            for line in tail(logs, each, sizes[each], lines):
+            for line in tail(logs, each, extents[each], lines):
                 _show(each, line, alone=len(chosen) == 1 and not follow)
         if follow:
-            _follow(logs, who, {each: Follower(logs, each, sizes[each]) for each in chosen})
+            _follow(logs, who, {each: Follower(logs, each, extents[each].stop) for each in chosen})
 
 
 def _follow(logs: Logs, who: str, followers: dict[str, Follower]) -> None:
     while logs.grow():
-        sizes = logs.sizes()
-        for name in chosen_logs(sizes, who):
+        extents = logs.extents()
+        for name in chosen_logs(extents, who):
             # a process that came later has a log that we have not seen the beginning of
             follower = followers.setdefault(name, Follower(logs, name))
-            for line in follower.new_lines(sizes[name]):
+            for line in follower.new_lines(extents[name]):
                 _show(name, line, alone=name == who)
         time.sleep(LOOK_EVERY)
 

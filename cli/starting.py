@@ -91,4 +91,4 @@ def _show_failure(config: Config, state: StateManager, name: str, who: str) -> N
 def _last_lines(config: Config, state: StateManager, name: str, who: str, lines: int) -> list[str]:
     fetch_logs(config, state, name)
     logs = LogFolder(log_folder(config, name))
-    return tail(logs, who, logs.sizes().get(who, 0), lines)
+    return tail(logs, who, logs.extents().get(who, range(0)), lines)

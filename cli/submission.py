@@ -34,6 +34,7 @@ from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
+from heronpy.kernel.visitor import open_to_visitors
 from heronpy.loading import load_topologies
 from heronpy.logical import component_of, drops_when_full, tick_seconds, tree_limits
 
@@ -308,6 +309,8 @@ def _start(
     state.set(tree.packing_plan, prepared.packing.to_json())
     state.set(tree.checkpoints, _first_node(config, prepared, launch.execution).to_json())
     state.set(tree.live, msgspec.json.encode(Live(RUNNING)))
+    if not state.shared:
+        open_to_visitors(state, tree)
     scheduler_host.start(path)
     return launch
 

@@ -19,6 +19,7 @@ from heronpy.container.launch import Child, Role, TopologyLaunch
 from heronpy.container.roles import ROLES, load
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.log_file import Caps, cap_output, line_writer
 
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70
@@ -60,9 +61,16 @@ def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLE
 
 
 def configure_logging(launch: TopologyLaunch) -> None:
-    """Log lines go to standard error, which is a file by then."""
-    level = Config.from_plain(launch.config).text("log.level")
+    """Log lines go to standard error, which is a file by then and does not outgrow its cap."""
+    config = Config.from_plain(launch.config)
+    cap_output(launch.logs, log_caps(config))
+    level = config.text("log.level")
     logging.basicConfig(format=LOG_FORMAT, level=level, force=True)
+
+
+def log_caps(config: Config) -> Caps:
+    """How large the log of each process may become."""
+    return Caps(config["log.max_bytes"], config["log.files"])
 
 
 def _own_stdio(log: str) -> None:
@@ -72,16 +80,7 @@ def _own_stdio(log: str) -> None:
         os.dup2(source, target)
     os.close(null)
     os.close(output)
-    # a print of the user's must be in the log at once, whatever characters it holds
-    sys.stdout = _line_writer(1)
-    sys.stderr = _line_writer(2)
-
-
-def _line_writer(descriptor: int) -> io.TextIOWrapper:
-    raw = io.FileIO(descriptor, "w", closefd=False)
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True
-    )
+    sys.stdout, sys.stderr = (line_writer(io.FileIO(each, "w", closefd=False)) for each in (1, 2))
 
 
 def _restore_signals() -> None:

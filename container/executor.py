@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from heronpy.container.child import Start, configure_logging
+from heronpy.container.child import Start, configure_logging, log_caps
 from heronpy.container.execution import is_current
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.nursery import CHILD, ZYGOTE, Nursery, spawn
@@ -26,6 +26,7 @@ from heronpy.container.wanted import wanted_children
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeMissing, PeerLost, StateError, VersionConflict
 from heronpy.kernel.lifeline import has_beaten
+from heronpy.kernel.log_file import cap_logs
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import open_state
@@ -85,6 +86,7 @@ class Executor:
         keeps = container == 0 and self._launch.keeper == "master"
         self._keeper = SchedulerKeeper(launch_file, self._launch, state) if keeps else None
         self._patience = self._config.number("kill.timeout")
+        self._log_caps = log_caps(self._config)
         #: exits of children whose start is not confirmed yet
         self._early: dict[int, int] = {}
         self._publish_at = 0.0
@@ -231,6 +233,8 @@ class Executor:
     def _beat(self, clock: Clock) -> None:
         """Show the scheduler's process that this one runs."""
         self._pulse_at = clock.now + self._pulse.interval
+        # children do so themselves, but not for what their own children write
+        cap_logs(self._launch.logs, self._log_caps)
         try:
             self._pulse.beat()
         except (VersionConflict, NodeMissing):

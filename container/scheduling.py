@@ -18,7 +18,7 @@ from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.saved import require_store
-from heronpy.container.teardown import clear_topology
+from heronpy.container.teardown import announce_leaving, clear_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, UserError
 from heronpy.kernel.plans import PackingPlan, union
@@ -322,7 +322,7 @@ class SchedulerHost:
             require_store(self._state, self._launch, keep=request.keep_checkpoints)
             if self._launch.keeper != "master":
                 # who asks may be on a machine that does not know that
-                self._state.set(self._tree.leaving, b"")
+                announce_leaving(self._state, self._tree)
             self._scheduler.on_kill()
             work = Path(self._launch.work)
             clear_topology(

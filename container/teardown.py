@@ -17,7 +17,7 @@ from heronpy.container.launcher import TopologyLauncher, read_shipped
 from heronpy.container.saved import clear_checkpoints, require_store
 from heronpy.container.uploads import clear_uploads, uploads_of
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, NodeMissing, UserError
+from heronpy.kernel.errors import HeronError, NodeMissing, StateError, UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import installed
@@ -57,7 +57,7 @@ def kill_topology(
     if launch is not None:
         require_store(state, launch, keep=keep_checkpoints)
     if launch is not None and launch.keeper != "master" and state.exists(tree.root):
-        state.set(tree.leaving, b"")
+        announce_leaving(state, tree)
     with HostProcess(state, tree.scheduler) as host, HostProcess(state, tree.keeper) as keeper:
         if host.present:
             request = Request(
@@ -89,6 +89,15 @@ def kill_topology(
         keeper.wait()  # it ends by itself, when it sees that the topology is gone
     clear_uploads(chosen, uploads)
     return True
+
+
+def announce_leaving(state: StateManager, tree: Tree) -> None:
+    """Tell containers on other machines that the topology goes for good: the last one clears up there."""
+    try:
+        state.set(tree.leaving, b"")
+    except StateError as error:
+        # a disk without room must not keep it alive
+        log.warning("its files on other machines may stay: %s", error)
 
 
 def _asked(state: StateManager, name: str, request: Request, timeout: float) -> bool:

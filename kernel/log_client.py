@@ -35,8 +35,8 @@ class LogClient:
         #: containers that have not answered the last time
         self.silent: tuple[int, ...] = ()
 
-    def sizes(self) -> dict[str, int]:
-        """Every log and its size. Waits for all, but not again for those who did not answer the last time."""
+    def extents(self) -> dict[str, range]:
+        """Every log and the positions in it. Waits for all, but not again for those that were silent."""
         if time.monotonic() - self._looked_at > LOOK:
             self._look()
         number = self._next()
@@ -129,8 +129,8 @@ class _Desk:
         self._question = b""
         #: to the last question
         self.reply: LogsReply | LogReply | None = None
-        #: as last told: name → size
-        self.logs: dict[str, int] = {}
+        #: as last told: name → positions that can be read
+        self.logs: dict[str, range] = {}
         #: names of the container's processes
         self.processes: Collection[str] = ()
         if instead_of is not None:
@@ -158,4 +158,4 @@ class _Desk:
                 continue
             self.reply = message
             if isinstance(message, LogsReply):
-                self.logs = {log.name: log.bytes for log in message.logs}
+                self.logs = {log.name: range(log.first, log.bytes) for log in message.logs}

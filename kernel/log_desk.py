@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import Final
 
 from heronpy.kernel.errors import PeerLost
+from heronpy.kernel.log_file import log_extents, read_log
 from heronpy.kernel.protocol import LogFile, LogReply, LogRequest, LogsReply, LogsRequest, wrap
 from heronpy.kernel.transport import Router
-
-SUFFIX: Final = ".log"
 
 #: most bytes of one answer, whatever is asked for
 MOST: Final = 256 * 1024
@@ -29,7 +27,10 @@ class LogDesk:
     def answer(self, identity: bytes, request: LogsRequest | LogRequest) -> None:
         """Whoever gets no answer, because it does not keep up or is gone, asks again or not."""
         if isinstance(request, LogsRequest):
-            logs = [LogFile(name=name, bytes=size) for name, size in log_sizes(self._folder).items()]
+            logs = [
+                LogFile(name=name, bytes=extent.stop, first=extent.start)
+                for name, extent in log_extents(self._folder).items()
+            ]
             reply = wrap(LogsReply(number=request.number, logs=logs[:MOST_LOGS]))
         else:
             most = min(request.most, MOST)
@@ -39,30 +40,6 @@ class LogDesk:
             self._router.send(identity, reply)
 
     def _read(self, name: str, offset: int, most: int) -> bytes:
-        if name not in log_sizes(self._folder):
+        if name not in log_extents(self._folder):
             return b""  # no such log: this is no way to other files
         return read_log(self._folder, name, offset, most)
-
-
-def log_sizes(folder: Path) -> dict[str, int]:
-    """Name, without its suffix, and size of every log in the folder."""
-    try:
-        with os.scandir(folder) as entries:
-            found = {
-                entry.name.removesuffix(SUFFIX): entry.stat().st_size
-                for entry in entries
-                if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False)
-            }
-    except OSError:  # the folder, or a log, has just been removed
-        return {}
-    return dict(sorted(found.items()))
-
-
-def read_log(folder: Path, name: str, offset: int, most: int) -> bytes:
-    """So many bytes of a log; none of one that has been removed."""
-    try:
-        with open(folder / f"{name}{SUFFIX}", "rb") as file:
-            file.seek(offset)
-            return file.read(most)
-    except OSError:
-        return b""

@@ -27,6 +27,8 @@ class Tree:
         self.scheduler = f"{self.root}/scheduler"
         self.containers = f"{self.root}/containers"
         self.clients = f"{self.root}/clients"
+        #: the key pair of all who ask, where only this user of this machine sees the tree
+        self.visitor = f"{self.root}/visitor"
         self.requests = f"{self.root}/requests"
         #: what has been saved, and which run is on
         self.checkpoints = f"{self.root}/checkpoints"
@@ -96,6 +98,13 @@ class Registration(msgspec.Struct, frozen=True):
     incarnation: int = 0
     endpoint: str = ""
     pid: int = 0
+
+
+class VisitorKeys(msgspec.Struct, frozen=True):
+    """Lets a client in that writes nothing: `heronpy status` works on a disk without room."""
+
+    public_key: str
+    secret_key: str
 
 
 class ChildView(msgspec.Struct, frozen=True):

@@ -38,6 +38,8 @@ RANGES: Final[Mapping[str, tuple[str, str]]] = {
     "spout.idle_min": ("1us", "1m"),
     "spout.idle_max": ("1us", "1m"),
     "metrics.interval": ("50ms", "1h"),
+    "log.max_bytes": ("64KB", "1TB"),
+    "log.files": ("1", "1000"),
 }
 
 #: pairs of which the first must not be more than the second

@@ -19,6 +19,9 @@ from heronpy.kernel.update import Update
 
 log = logging.getLogger(__name__)
 
+#: a write that was refused is tried again within this time, so after it there is nothing that is refused
+AGAIN_SECONDS = 3.0
+
 
 class Acts:
     """A restore goes before an update, and an update before a checkpoint; what gives way is undone first."""
@@ -33,6 +36,8 @@ class Acts:
     ) -> None:
         self._scene = scene
         self._complaints = Sparing(log)
+        #: what the state tree said to the last write that it refused; empty after a while without one
+        self._refused, self._refused_at, self._now = "", 0.0, now
         errands.guard = self._guarded
         self._restore = RestoreAct(scene, errands, hear_executors)
         self._update = UpdateAct(scene, on_plan, hear_executors, now)
@@ -45,6 +50,10 @@ class Acts:
 
     def look(self, now: float) -> None:
         """Go on with whatever is to be done now; called at every beat, and now and then without one."""
+        self._now = now
+        if self._refused and now - self._refused_at > AGAIN_SECONDS:
+            log.info("the state tree takes writes again")
+            self._refused = ""
         self._guarded(lambda: self._look(now))
 
     def _guarded(self, call: Callable[[], None]) -> None:
@@ -56,6 +65,7 @@ class Acts:
             log.info("%s", changed)
         except StateError as error:
             self._complaints.warning("the state tree refuses: %s", error)
+            self._refused, self._refused_at = str(error), self._now
             with contextlib.suppress(StateError):
                 self._scene.checkpoints.read()
         # when it cannot be read either, the next write finds that somebody was first, and comes here again
@@ -88,8 +98,8 @@ class Acts:
 
     @property
     def trouble(self) -> str:
-        """Why the topology stands still, if it does."""
-        return self._restore.trouble or self._update.trouble
+        """Why the topology stands still, or cannot write down what it has come to; empty if neither."""
+        return self._restore.trouble or self._update.trouble or self._refused
 
     def checkpoint_status(self, now: float) -> CheckpointStatus:
         """`now` is of the same clock as for look()."""

@@ -215,8 +215,8 @@ class TopologyMaster:
         update = self._scene.updating
         self._board.excused = update.containers if update is not None else ()
         status = self._board.status(time.time(), self._live)
-        if self._acts.trouble:
-            status = msgspec.structs.replace(status, state="DEGRADED", reason=self._acts.trouble)
+        if trouble := self._acts.trouble:
+            status = msgspec.structs.replace(status, state="DEGRADED", reason=trouble)
         return msgspec.structs.replace(
             status,
             rejected=self._gatekeeper.rejected + self._mailbox.rejected,

@@ -260,12 +260,14 @@ class LogsReply(_message.Message):
     def __init__(self, number: _Optional[int] = ..., logs: _Optional[_Iterable[_Union[LogFile, _Mapping]]] = ...) -> None: ...
 
 class LogFile(_message.Message):
-    __slots__ = ("name", "bytes")
+    __slots__ = ("name", "bytes", "first")
     NAME_FIELD_NUMBER: _ClassVar[int]
     BYTES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
     name: str
     bytes: int
-    def __init__(self, name: _Optional[str] = ..., bytes: _Optional[int] = ...) -> None: ...
+    first: int
+    def __init__(self, name: _Optional[str] = ..., bytes: _Optional[int] = ..., first: _Optional[int] = ...) -> None: ...
 
 class LogRequest(_message.Message):
     __slots__ = ("number", "name", "offset", "most")

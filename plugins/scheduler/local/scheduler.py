@@ -93,7 +93,8 @@ class LocalScheduler(Scheduler):
     def _adopt(self) -> None:
         for record in list(self._records):
             if record.container not in self._running and (found := find(record)) is not None:
-                self._records.write(found.record)
+                if found.record != record:
+                    self._records.write(found.record)
                 self._running[record.container] = found
 
     def _start(self, containers: Iterable[int]) -> None:

@@ -6,6 +6,7 @@
         @lock                held with flock by whoever changes the tree
         @version             the last version given to any node
         @sessions/<id>       one per process that owns ephemeral nodes, held with flock while it lives
+        @spare               a block of room for a value that is changed when the disk is full
         @tmp/                what is being built or torn down; empty when nobody is changing the tree
 
 What the folders show is what every reader is told: a change is one rename into or out of the tree, so

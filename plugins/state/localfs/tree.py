@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from heronpy.kernel.names import NAME
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.record import Record, decode
+from heronpy.plugins.state.localfs.spare import keep_spare, put_into_spare
 from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
@@ -59,10 +60,18 @@ class Tree:
                 _write_chain(tmp, (name, *missing[1:]), record.encode(), durable)
                 os.rename(name, missing[0], src_dir_fd=tmp, dst_dir_fd=parent)
             else:
-                _write_file(tmp, name, record.encode(), durable)
-                os.rename(name, VALUE, src_dir_fd=tmp, dst_dir_fd=parent)
+                self._replace(parent, tmp, name, record)
             if durable:
                 os.fsync(parent)
+
+    def _replace(self, parent: int, tmp: int, name: str, record: Record) -> None:
+        data = record.encode()
+        try:
+            _write_file(tmp, name, data, record.durable)
+        except OSError as error:
+            put_into_spare(error, self._root.fileno(), parent, VALUE, data, record.durable)
+        else:
+            os.rename(name, VALUE, src_dir_fd=tmp, dst_dir_fd=parent)
 
     def drop(self, segments: Segments, *, durable: bool) -> None:
         """Remove a value, and with it the folders that are left holding nothing."""
@@ -93,7 +102,8 @@ class Tree:
                 os.fsync(parent)
 
     def clear_scratch(self) -> None:
-        """Remove what a writer that died in the middle has left."""
+        """Remove what a writer that died in the middle has left; keep some room for when there is none."""
+        keep_spare(self._root.fileno())
         with self._tmp() as tmp:
             for name in os.listdir(tmp):
                 _remove(tmp, name)

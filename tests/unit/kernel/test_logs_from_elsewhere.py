@@ -78,12 +78,21 @@ def test_all_machines_are_asked(machines: list[Machine], state: StateManager) ->
     machines[0].write("count[0]", b"zero\n")
     machines[1].write("count[1]", b"first\nsecond\n")
     with LogClient(state, "words") as client:
-        assert client.sizes() == {"count[0]": 5, "count[1]": 13}
+        assert client.extents() == {"count[0]": range(5), "count[1]": range(13)}
         assert client.silent == ()
         assert client.read("count[1]", 6, 100) == b"second\n"
         machines[1].write("count[1]", b"first\nsecond\nthird\n")
-        assert client.sizes()["count[1]"] == 19
+        assert client.extents()["count[1]"] == range(19)
         assert client.read("never", 0, 100) == b""
+
+
+def test_a_log_that_was_put_aside_is_one_log(machines: list[Machine], state: StateManager) -> None:
+    machines[0].write("count[0]", b"third\n")
+    (machines[0].logs / "count[0].log.100").write_bytes(b"first\n")
+    (machines[0].logs / "count[0].log.106").write_bytes(b"second\n")
+    with LogClient(state, "words") as client:
+        assert client.extents() == {"count[0]": range(100, 119)}
+        assert client.read("count[0]", 102, 14) == b"rst\nsecond\nthi"
 
 
 def test_what_two_machines_have_is_whose_process_it_is(machines: list[Machine], state: StateManager) -> None:
@@ -91,7 +100,7 @@ def test_what_two_machines_have_is_whose_process_it_is(machines: list[Machine], 
     machines[1].write("count[1]", b"mine\n")
     has_process(state, 2, "count[1]")
     with LogClient(state, "words") as client:
-        assert client.sizes() == {"count[1]": 5}
+        assert client.extents() == {"count[1]": range(5)}
         assert client.read("count[1]", 0, 100) == b"mine\n"
 
 
@@ -103,10 +112,10 @@ def test_who_does_not_answer_is_told_and_waited_for_once(
     state.set(TREE.metrics_manager(3), msgspec.json.encode(dead))
     state.set(TREE.executor(4), msgspec.json.encode(ExecutorNode(1, 1)))
     with LogClient(state, "words", patience=PATIENCE) as client:
-        assert client.sizes() == {"count[0]": 5}
+        assert client.extents() == {"count[0]": range(5)}
         assert client.silent == (3, 4)
         client.patience = 3600.0
-        assert client.sizes() == {"count[0]": 5}
+        assert client.extents() == {"count[0]": range(5)}
         assert client.silent == (3, 4)
 
 
@@ -117,12 +126,12 @@ def test_a_successor_is_found_while_it_is_asked(
     dead = Registration(machines[0].registration.public_key, 1, "tcp://127.0.0.1:1")
     state.set(TREE.metrics_manager(3), msgspec.json.encode(dead))
     with LogClient(state, "words", patience=PATIENCE) as client:
-        client.sizes()
+        client.extents()
         with contextlib.closing(Machine(tmp_path / "machine-3", 3, state)) as third:
             third.write("count[2]", b"here I am\n")
             while client.silent:
-                found = client.sizes()
-        assert found == {"count[0]": 5, "count[2]": 10}
+                found = client.extents()
+        assert found == {"count[0]": range(5), "count[2]": range(10)}
 
 
 def test_an_answer_is_bounded_and_a_way_to_nothing_but_logs(
@@ -135,7 +144,7 @@ def test_an_answer_is_bounded_and_a_way_to_nothing_but_logs(
     (machine.logs / "link.log").symlink_to(tmp_path / "secret.log")
     (machine.logs / "launch.json").write_bytes(b"{}")
     with LogClient(state, "words") as client:
-        assert client.sizes() == {"large": MOST + 1}
+        assert client.extents() == {"large": range(MOST + 1)}
         assert len(client.read("large", 0, 2 * MOST)) == MOST
         assert client.read("large", MOST, 2 * MOST) == b"x"
 

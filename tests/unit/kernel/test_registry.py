@@ -97,7 +97,7 @@ def test_the_second_of_two_plugins_of_one_name_is_left_out() -> None:
         one={"heron_resource_managers": {"mine": Mine}},
         two={"heron_resource_managers": {"mine": Other}, "heron_schedulers": {"other": Other}},
     )
-    assert found.resource_manager("mine") is Mine
+    assert found.provided("packing", "mine").value is Mine
     why = "the packing 'mine' is provided by one (registered in process) already"
     assert found.broken == {"two (registered in process)": why}
     asked = f"no scheduler plugin named 'other' .*left out: two .* cannot be used: {re.escape(why)}"

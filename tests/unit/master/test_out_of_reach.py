@@ -64,3 +64,16 @@ def test_an_update_goes_on_where_it_was_whenever_the_tree_was_away(
 
     conductor.until(lambda: phase() in ("done", "rolled_back"))
     assert phase() == "done"
+
+
+def test_a_tree_that_takes_no_writes_is_what_status_says_until_it_does(
+    state: StateManager, distant: DistantState, config: Config
+) -> None:
+    submitted(state, "effectively_once")
+    conductor = Conductor(distant, config, Crew(state, config))
+    conductor.until(lambda: len(conductor.scene.node.complete) == 1)
+    assert conductor.acts.trouble == ""
+    out_of_reach(conductor, distant, 3.0)
+    assert "out of reach" in conductor.acts.trouble
+    conductor.until(lambda: conductor.scene.node.complete[-1].id == 6)
+    assert conductor.acts.trouble == ""

@@ -55,6 +55,29 @@ def test_a_full_disk_still_lets_ephemeral_nodes_go(small_disk: Path, open_state:
     state.close()
 
 
+def test_a_node_changes_on_a_full_disk(small_disk: Path, open_state: Opener) -> None:
+    state, other = open_state(small_disk), open_state(small_disk)
+    state.create("/t/pulse", b"0", ephemeral=True)
+    state.create("/t/plan", b"old")
+    if small_disk.is_mount():
+        fill(small_disk)
+        with pytest.raises(StateError, match="the disk is full"):
+            state.create("/t/more", b"")
+        with pytest.raises(StateError, match="the disk is full"):
+            state.set("/t/plan", b"x" * 5000)
+    last = 0
+    for number in range(100):
+        version = state.set("/t/pulse", str(number).encode())
+        assert version > last
+        last = version
+        assert other.get("/t/pulse") == Node(str(number).encode(), version)
+        other.set("/t/plan", b"new" * (number * 10), version=other.get("/t/plan").version)
+    assert state.get("/t/plan").value == b"new" * 990
+    assert state.children("/t") == ["plan", "pulse"]
+    state.close()
+    other.close()
+
+
 def test_the_folder_is_private(open_state: Opener, tmp_path: Path) -> None:
     (tmp_path / "state").mkdir(mode=0o755)
     state = open_state(tmp_path)
