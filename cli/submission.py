@@ -34,7 +34,6 @@ from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
 from heronpy.kernel.registrations import read
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
-from heronpy.kernel.visitor import open_to_visitors
 from heronpy.loading import load_topologies
 from heronpy.logical import component_of, drops_when_full, tick_seconds, tree_limits
 
@@ -309,8 +308,6 @@ def _start(
     state.set(tree.packing_plan, prepared.packing.to_json())
     state.set(tree.checkpoints, _first_node(config, prepared, launch.execution).to_json())
     state.set(tree.live, msgspec.json.encode(Live(RUNNING)))
-    if not state.shared:
-        open_to_visitors(state, tree)
     scheduler_host.start(path)
     return launch
 
@@ -331,7 +328,14 @@ def _clear_old_logs(config: Config, name: str) -> None:
 def _clear_after(error: BaseException, config: Config, state: StateManager, prepared: Prepared) -> None:
     name = prepared.logical.name
     try:
-        kill_topology(config, state, name, config.number("kill.timeout"), keep_objects=prepared.inherits)
+        kill_topology(
+            config,
+            state,
+            name,
+            config.number("kill.timeout"),
+            keep_logs=isinstance(error, scheduler_host.HostFailed),
+            keep_objects=prepared.inherits,
+        )
     except (HeronError, OSError) as second:
         msg = f"{error}; clearing up failed too: {second}"
         raise UserError(msg, hint=f"heronpy kill {name}") from error

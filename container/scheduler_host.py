@@ -34,6 +34,11 @@ log = logging.getLogger(__name__)
 
 READY = b"ready"
 
+
+class HostFailed(UserError):
+    """The scheduler's process did not come up; why is in its log."""
+
+
 #: lines of its log that are shown when it does not come up
 TAIL = 10
 
@@ -63,7 +68,7 @@ def start(file: Path, *, timeout: float = 120.0) -> None:
         if not said:
             tail = "\n".join(log_file.read_text(errors="replace").splitlines()[-TAIL:])
             msg = f"the scheduler's process did not start; the end of {log_file}:\n{tail}"
-            raise UserError(msg)
+            raise HostFailed(msg)
 
 
 def revive(config: Config, state: StateManager, name: str) -> bool:

@@ -17,6 +17,8 @@ HIGHEST_PORT: Final = 65535
 DATA_SOCKET: Final = "data"
 CONTROL_SOCKET: Final = "control"
 METRICS_SOCKET: Final = "metrics"
+#: … and the one where the Topology Master answers the same user's commands
+STATUS_SOCKET: Final = "status"
 
 #: how processes that are no task call themselves in their metrics
 STREAM_MANAGER: Final = "stream-manager"

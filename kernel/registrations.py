@@ -11,7 +11,7 @@ import msgspec
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
 from heronpy.kernel.plugin.state_manager import StateManager, Watch
 from heronpy.kernel.transport import Reactor
-from heronpy.kernel.tree import Registration, Tree, VisitorKeys
+from heronpy.kernel.tree import Registration, Tree
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,6 @@ def register(state: StateManager, path: str, registration: Registration) -> bool
 
 
 def client_keys(state: StateManager, tree: Tree) -> list[str]:
-    """The public keys of those who ask a topology something, as `heronpy status` does."""
-    found = [read(state, f"{tree.clients}/{name}", Registration) for name in state.children(tree.clients)]
-    visitor = read(state, tree.visitor, VisitorKeys)
-    return [each.public_key for each in (*found, visitor) if each is not None]
+    """The public keys of those who ask a topology something just now, as `heronpy status` does."""
+    found = (read(state, f"{tree.clients}/{name}", Registration) for name in state.children(tree.clients))
+    return [registration.public_key for registration in found if registration is not None]

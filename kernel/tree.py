@@ -27,8 +27,6 @@ class Tree:
         self.scheduler = f"{self.root}/scheduler"
         self.containers = f"{self.root}/containers"
         self.clients = f"{self.root}/clients"
-        #: the key pair of all who ask, where only this user of this machine sees the tree
-        self.visitor = f"{self.root}/visitor"
         self.requests = f"{self.root}/requests"
         #: what has been saved, and which run is on
         self.checkpoints = f"{self.root}/checkpoints"
@@ -98,13 +96,8 @@ class Registration(msgspec.Struct, frozen=True):
     incarnation: int = 0
     endpoint: str = ""
     pid: int = 0
-
-
-class VisitorKeys(msgspec.Struct, frozen=True):
-    """Lets a client in that writes nothing: `heronpy status` works on a disk without room."""
-
-    public_key: str
-    secret_key: str
+    #: a unix socket for clients of the same user on the same machine, who need no key; empty if there is none
+    local: str = ""
 
 
 class ChildView(msgspec.Struct, frozen=True):

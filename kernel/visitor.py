@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import uuid
 from collections.abc import Callable
 
@@ -10,43 +11,38 @@ import msgspec
 
 from heronpy.kernel.errors import NodeExists
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.registrations import read
-from heronpy.kernel.transport import Dealer, KeyPair, Reactor, Transport
-from heronpy.kernel.tree import Registration, Tree, VisitorKeys
-
-
-def open_to_visitors(state: StateManager, tree: Tree) -> None:
-    """Let in whoever can read the state tree: for one that only this user of this machine can."""
-    keys = KeyPair.make()
-    state.set(tree.visitor, msgspec.json.encode(VisitorKeys(keys.public, keys.secret_key)))
+from heronpy.kernel.transport import Dealer, Reactor, Transport
+from heronpy.kernel.tree import Registration, Tree
 
 
 class Visitor:
-    """Has a key that the topology knows, and a loop to wait in.
+    """Has a loop to wait in and, for those on TCP, a key that is in the state tree while the visitor is open.
 
-    The key is the one for all visitors, if the state tree has one: a question then needs no write, which a
-    full disk would refuse. Else it is the visitor's own, and in the tree for as long as the visitor is open.
+    It registers when it first connects over TCP. Asking over a unix socket needs no write, which a full disk
+    would refuse.
     """
 
     def __init__(self, state: StateManager, topology: str) -> None:
         self._state = state
-        common = read(state, Tree(topology).visitor, VisitorKeys)
-        keys = KeyPair(common.public_key, common.secret_key) if common is not None else None
-        self._registers = common is None
-        self._transport = Transport(keys=keys)
+        self._transport = Transport()
         self.reactor = Reactor()
         self._name = uuid.uuid4().hex
         self._node = f"{Tree(topology).clients}/{self._name}"
-        if self._registers:
-            self._register()
+        #: of the state tree, in which we have registered
+        self._session: int | None = None
 
     def renew(self) -> None:
         """Register again if the state tree took us for dead meanwhile."""
-        if self._registers and self._state.session != self._session:
+        if self._session not in (None, self._state.session):
             self._register()
 
     def connect(self, to: Registration, on_readable: Callable[[], None]) -> Dealer:
-        dealer = self._transport.dealer_tcp(to.endpoint, self._name.encode(), to.public_key)
+        if to.local and os.access(to.local, os.W_OK):
+            dealer = self._transport.dealer_ipc(to.local, self._name.encode())
+        else:
+            if self._session is None:
+                self._register()
+            dealer = self._transport.dealer_tcp(to.endpoint, self._name.encode(), to.public_key)
         self.reactor.register(dealer, on_readable)
         return dealer
 
@@ -57,7 +53,7 @@ class Visitor:
     def close(self) -> None:
         self._transport.close()
         self.reactor.close()
-        if self._registers:
+        if self._session is not None:
             self._state.delete(self._node)
 
     def _register(self) -> None:

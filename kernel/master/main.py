@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from heronpy.kernel.addresses import STATUS_SOCKET, socket_path
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import MessageTooLarge, NodeExists, StateError
+from heronpy.kernel.errors import MessageTooLarge, NodeExists, PeerLost, StateError
 from heronpy.kernel.lifeline import hold
 from heronpy.kernel.log_desk import LogDesk
 from heronpy.kernel.mailbox import Mailbox
@@ -36,7 +37,7 @@ from heronpy.kernel.protocol import (
 from heronpy.kernel.registrations import Follower, client_keys, read
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.transport import Reactor, Transport
+from heronpy.kernel.transport import Reactor, Router, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+#: how often a change of the topology's state is looked for, to be told in the log
+TELL = 1.0
 #: how often the acts get their turn although nobody has said anything: time passes, too
 LOOK = 0.1
 
@@ -64,7 +67,8 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     with transport:
         scene = Scene(state, Tree(launch.topology), child.incarnation, config)
         logs = launch.logs if launch.remote else None
-        TopologyMaster(scene, reactor, transport, logs).startup()
+        local = socket_path(launch.container_sockets(child.container), STATUS_SOCKET)
+        TopologyMaster(scene, reactor, transport, logs, local).startup()
         reactor.run()
     state.close()
     reactor.close()
@@ -75,7 +79,7 @@ class TopologyMaster:
     """Hears from Stream Managers and Metrics Managers, acts on what it hears, answers whoever asks."""
 
     def __init__(
-        self, scene: Scene, reactor: Reactor, transport: Transport, logs: Path | None = None
+        self, scene: Scene, reactor: Reactor, transport: Transport, logs: Path | None = None, local: str = ""
     ) -> None:
         self._scene = scene
         self._tree = scene.tree
@@ -85,10 +89,12 @@ class TopologyMaster:
         self._gatekeeper = transport.gatekeeper
         self._router = transport.router_tcp()
         self._mailbox = Mailbox(self._router, log)
+        #: for commands of the same user on this machine, who need not register
+        self._local = transport.router_ipc(local) if local else None
         #: for those who are on another machine
         self._logs = LogDesk(logs, self._router) if logs is not None else None
         self._registration = Registration(
-            transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid()
+            transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid(), local
         )
         self._board = Board(scene.plan, self._header(), time.time())
         self._follower = Follower(self._state, reactor, self._refresh)
@@ -96,6 +102,8 @@ class TopologyMaster:
         #: what the spouts should be doing, as last read
         self._live = RUNNING
         self._complaints = Sparing(log)
+        #: state and reason, as last told in the log
+        self._told = ""
         self._acts = Acts(scene, Errands(reactor), self._on_plan, self._containers.refresh, time.monotonic())
         scene.lost = self._board.lost
 
@@ -103,6 +111,9 @@ class TopologyMaster:
         self._reactor.call_every(self._containers.interval, self._containers.look_for_lost)
         self._gatekeeper.serve(self._reactor)
         self._reactor.register(self._router, self._on_messages)
+        if self._local is not None:
+            local, questions = self._local, Mailbox(self._local, log)
+            self._reactor.register(local, lambda: self._on_questions(local, questions))
         self._follower.follow(self._tree.clients, self._tree.master, self._tree.live)
         self._follower.follow(self._tree.update, self._tree.update_failure, self._tree.demands)
         self._containers.follow()
@@ -119,6 +130,31 @@ class TopologyMaster:
         self._on_plan()
         self._refresh()
         self._reactor.call_every(LOOK, self._act)
+        self._reactor.call_every(TELL, self._tell_changes)
+        self._tell_beginning()
+
+    def _tell_beginning(self) -> None:
+        execution, plan = self._scene.execution, self._scene.plan
+        log.info(
+            "%s, submitted by %s at %s: plan %d, %d tasks in %d containers, %s, packing %s, scheduler %s",
+            plan.topology,
+            execution.submitted_by,
+            time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(execution.submitted_at)),
+            plan.epoch,
+            len(plan.tasks),
+            len(plan.containers()),
+            plan.logical.reliability,
+            execution.packing,
+            execution.scheduler,
+        )
+
+    def _tell_changes(self) -> None:
+        """The log tells what `status` would have told."""
+        status = self._status()
+        told = f"{status.state}: {status.reason}" if status.reason else status.state
+        if told != self._told:
+            log.info("%s", told)
+        self._told = told
 
     def _header(self) -> TopologyStatus:
         execution, plan = self._scene.execution, self._scene.plan
@@ -197,14 +233,21 @@ class TopologyMaster:
             elif isinstance(message, ContainerMetrics):
                 self._board.on_metrics(message, time.time())
             elif isinstance(message, StatusRequest):
-                self._answer(identity)
+                self._answer(self._router, identity)
             elif isinstance(message, LogsRequest | LogRequest) and self._logs is not None:
                 self._logs.answer(identity, message)
         self._act()
 
-    def _answer(self, identity: bytes) -> None:
+    def _on_questions(self, router: Router, questions: Mailbox) -> None:
+        for identity, message in questions.messages():
+            if isinstance(message, StatusRequest):
+                self._answer(router, identity)
+
+    def _answer(self, router: Router, identity: bytes) -> None:
         try:
-            self._router.send(identity, wrap(StatusReply(status=self._status().to_json())))
+            router.send(identity, wrap(StatusReply(status=self._status().to_json())))
+        except PeerLost:
+            return  # it has not waited for the answer
         except MessageTooLarge as error:
             log.error("the status cannot be sent: %s", error)
 

@@ -23,7 +23,7 @@ REQUESTS_PER_TURN = 256
 
 
 class KeyPair(NamedTuple):
-    """A CURVE key pair in its printable form. That of a process never leaves it."""
+    """A CURVE key pair in its printable form. The secret half never leaves the process that made it."""
 
     public: str
     secret_key: str

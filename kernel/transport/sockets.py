@@ -40,13 +40,7 @@ class Transport:
     """The ZeroMQ context of one process, its key pair and its allow-list."""
 
     def __init__(
-        self,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        max_bytes: int = 16 << 20,
-        handshake: float = 2.0,
-        keys: KeyPair | None = None,
+        self, *, host: str = "127.0.0.1", port: int = 0, max_bytes: int = 16 << 20, handshake: float = 2.0
     ) -> None:
         #: where the TCP router listens; 0 for any free port
         self._port = port
@@ -56,7 +50,7 @@ class Transport:
         #: no part of a message may be larger; plans and acks need some room however small frames are
         self._max_bytes = max(max_bytes, SMALLEST_LIMIT)
         self._handshake_ms = int(handshake * 1000)
-        self.keys = keys or KeyPair.make()
+        self.keys = KeyPair.make()
         self._gatekeeper: Gatekeeper | None = None
         #: all that are open: close() ends them, not the garbage collector
         self._sockets: list[zmq.Socket[bytes]] = []

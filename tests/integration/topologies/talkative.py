@@ -1,8 +1,11 @@
-"""Prints 20 kB for every tuple, and keeps a count of them."""
+"""Prints 20 kB for every tuple, or nothing with the argument "silent", and keeps a count of them."""
 
+import sys
 import time
 
 from heronpy import Bolt, Grouping, Spout, Topology
+
+SILENT = "silent" in sys.argv
 
 
 class Numbers(Spout):
@@ -17,7 +20,8 @@ class Numbers(Spout):
 class Talk(Bolt):
     def process(self, tup):
         self.state["count"] = self.state.get("count", 0) + 1
-        print(f"{tup.number} {'x' * 20_000}")
+        if not SILENT:
+            print(f"{tup.number} {'x' * 20_000}")
 
 
 class Talkative(Topology):

@@ -88,6 +88,7 @@ def test_fifty_lives_leave_no_descriptor_thread_or_file(open_state: Opener, tmp_
     assert sorted(entry.name for entry in (tmp_path / "state").rglob("*")) == [
         "@lock",
         "@sessions",
+        "@spare",
         "@tmp",
         "@version",
     ]
