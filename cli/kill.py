@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 
 import click
@@ -41,7 +42,7 @@ def command(
         msg = "kill wants the names of topologies, or --all"
         raise click.UsageError(msg, click.get_current_context())
     with open_state(config) as state:
-        chosen = names(state) if everything else list(dict.fromkeys(wanted))
+        chosen = [*names(state), *_left(config, state)] if everything else list(dict.fromkeys(wanted))
         for name in chosen:
             # what a crash left may be files without a node
             if not work_folder(config, checked_name("topology", name)).exists():
@@ -64,6 +65,17 @@ def command(
                 # a topology that failed to start is gone already, but for its logs
                 shutil.rmtree(work_folder(config, name), ignore_errors=True)
             click.echo(f"{name} is gone{_fate(name, checkpoints, keep_checkpoints)}")
+
+
+def _left(config: Config, state: StateManager) -> list[str]:
+    """Topologies that are gone but for files here: the logs of one that failed to start, or after a crash."""
+    known, found = names(state), []
+    for folder in sorted((config.home / "topologies").glob("*/")):
+        if folder.name not in known:
+            with contextlib.suppress(UserError):  # of another state tree
+                _refuse_elsewhere(config, checked_name("topology", folder.name))
+                found.append(folder.name)
+    return found
 
 
 def _refuse_elsewhere(config: Config, name: str) -> None:

@@ -16,6 +16,15 @@ from heronpy.kernel.log_file import log_extents, read_log
 PIECE = 64 * 1024
 
 
+#: what processes are also called → the log that they write to
+OTHER_NAMES = {
+    "master": "topology-master",
+    "executor": "container",
+    "zygote": "container",
+    "keeper": "scheduler",
+}
+
+
 class Logs(abc.ABC):
     """All logs of one topology, in a folder or elsewhere."""
 
@@ -53,7 +62,24 @@ class LogFolder(Logs):
 
 def chosen_logs(names: Iterable[str], who: str) -> list[str]:
     """The logs of a component (count), an instance (count[1]), a process (stream-manager), or all ("")."""
-    return sorted(name for name in names if not who or name == who or _group_of(name) == who)
+    known = sorted(names)
+    if not who:
+        return known
+    # a component may be called like a process of ours, and is meant then
+    return _named(known, who) or _named(known, _log_of(who))
+
+
+def _named(names: list[str], who: str) -> list[str]:
+    return [name for name in names if who in (name, _group_of(name))]
+
+
+def _log_of(process: str) -> str:
+    """The log that a process writes to, by what `status`, `ps` or a person calls it: executor-1, master."""
+    name, _, number = process.replace("_", "-").rstrip("-").rpartition("-")
+    if not number.isdigit():
+        name, number = f"{name}-{number}" if name else number, ""
+    log = OTHER_NAMES.get(name, name)
+    return f"{log}-{number}" if number else log
 
 
 def require_logs(names: Iterable[str], who: str) -> list[str]:
@@ -61,7 +87,7 @@ def require_logs(names: Iterable[str], who: str) -> list[str]:
     known = list(names)
     chosen = chosen_logs(known, who)
     if who and not chosen:
-        msg = f"no log of {who!r}{did_you_mean(who, {*known, *map(_group_of, known)})}"
+        msg = f"no log of {who!r}{did_you_mean(who, {*known, *map(_group_of, known), *OTHER_NAMES})}"
         raise UserError(msg)
     return chosen
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import select
+import sys
 
 import click
 
@@ -28,8 +29,8 @@ LOOK_EVERY = 0.2
 def command(config: Config, name: str, who: str, follow: bool, lines: int) -> None:
     """Show the last lines of topology NAME's logs, on whichever machines they are.
 
-    WHO is a component (count), an instance (count[1]) or a process (stream-manager, topology-master,
-    scheduler); everybody if left out.
+    WHO is a component (count), an instance (count[1]) or a process (master, scheduler, stream-manager,
+    metrics-manager, executor; with the number of a container: executor-1); everybody if left out.
     """
     with open_logs(config, checked_name("topology", name)) as logs:
         extents = logs.extents()
@@ -52,7 +53,16 @@ def _follow(logs: Logs, who: str, followers: dict[str, Follower]) -> None:
             follower = followers.setdefault(name, Follower(logs, name))
             for line in follower.new_lines(extents[name]):
                 _show(name, line, alone=name == who)
-        time.sleep(LOOK_EVERY)
+        if _reader_left(LOOK_EVERY):
+            return
+
+
+def _reader_left(seconds: float) -> bool:
+    """Wait, but not for longer than whoever reads the output: `logs -f | head` ends with head."""
+    poll = select.poll()
+    # nothing is asked for: that the other end of a pipe is closed is told anyway
+    poll.register(sys.stdout.fileno(), 0)
+    return bool(poll.poll(seconds * 1000))
 
 
 def _show(name: str, line: str, *, alone: bool) -> None:

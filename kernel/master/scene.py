@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import msgspec
@@ -21,6 +22,8 @@ from heronpy.kernel.registrations import read
 from heronpy.kernel.steps import step
 from heronpy.kernel.tree import Execution, Tree
 from heronpy.kernel.update import FINISHED, Update
+
+log = logging.getLogger(__name__)
 
 TAKEN_OVER = "the topology master was started again"
 
@@ -96,7 +99,8 @@ class Scene:
 
     def _take_over_checkpoints(self) -> bool:
         node = self.checkpoints.read() or Checkpoints(number=0)
-        if begun := being_taken(node):
+        begun = being_taken(node)
+        if begun:
             node = msgspec.structs.replace(node, aborted=begun, aborted_because=TAKEN_OVER)
         step("checkpoint.taking_over")
         try:
@@ -104,6 +108,8 @@ class Scene:
         except Changed:
             return False  # a predecessor's last word: ours goes on top of it
         step("checkpoint.taken_over")
+        if begun:
+            log.warning("checkpoint %d was given up: %s", begun, TAKEN_OVER)
         return True
 
     def _take_over_update(self) -> None:

@@ -136,7 +136,9 @@ class UpdateAct:
         if phase in ("rollback", "rolled_back"):
             log.warning("update to plan %d: %s: %s", update.epoch, phase, update.reason)
         else:
-            log.info("update to plan %d: %s %s", update.epoch, phase, " ".join(update.cut))
+            log.info(
+                "update to plan %d: %s %s", update.epoch, phase, " ".join(update.cut) or _asked_for(update)
+            )
         if phase in FINISHED:
             self._asked.clear()
 
@@ -209,3 +211,10 @@ class UpdateAct:
             step("update.restart.asked")
             self._asked.add(name)
         self.waits_for = [f"container {container} to start again" for container in containers]
+
+
+def _asked_for(update: Update) -> str:
+    """What is to change, and who wants it."""
+    what = [f"{component}={count}" for component, count in update.wanted.items()]
+    what += [f"restart of container {container}" for container in update.containers]
+    return f"({', '.join(what) or update.kind}; asked for by {update.requested_by or 'nobody named'})"

@@ -12,7 +12,10 @@ from heronpy.cli import log_files
 from heronpy.cli.log_files import Follower, LogFolder, chosen_logs, require_logs, tail
 from heronpy.kernel.errors import UserError
 
-NAMES = ["count[0]", "count[1]", "counter[0]", "stream-manager-1", "stream-manager-2", "scheduler"]
+NAMES = [
+    *("count[0]", "count[1]", "counter[0]", "stream-manager-1", "stream-manager-2", "scheduler"),
+    *("topology-master", "container-0", "container-1"),
+]
 
 
 def last_lines(path: Path, lines: int) -> list[str]:
@@ -27,10 +30,22 @@ def last_lines(path: Path, lines: int) -> list[str]:
         ("stream-manager", ["stream-manager-1", "stream-manager-2"]),
         ("stream-manager-2", ["stream-manager-2"]),
         ("scheduler", ["scheduler"]),
+        ("keeper", ["scheduler"]),
+        ("master", ["topology-master"]),
+        ("topology_master", ["topology-master"]),
+        ("executor", ["container-0", "container-1"]),
+        ("executor-1", ["container-1"]),
+        ("zygote", ["container-0", "container-1"]),
+        ("stream_manager", ["stream-manager-1", "stream-manager-2"]),
+        ("stream-manager-", ["stream-manager-1", "stream-manager-2"]),
     ],
 )
 def test_a_component_an_instance_or_a_process_is_chosen(who: str, names: list[str]) -> None:
     assert chosen_logs(NAMES, who) == names
+
+
+def test_a_component_that_is_called_like_a_process_is_meant() -> None:
+    assert chosen_logs([*NAMES, "master[0]"], "master") == ["master[0]"]
 
 
 def test_nobody_in_particular_is_everybody() -> None:
