@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import io
 import logging
 import os
@@ -17,6 +16,7 @@ import msgspec
 
 from heronpy.container.launch import Child, Role, TopologyLaunch
 from heronpy.container.roles import ROLES, load
+from heronpy.container.title import set_title
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.log_file import Caps, cap_output, line_writer
@@ -25,8 +25,6 @@ from heronpy.kernel.log_file import Caps, cap_output, line_writer
 CRASHED = 70
 
 LOG_FORMAT = "%(asctime)s %(levelname)s [%(name)s] %(message)s"
-
-_PR_SET_NAME = 15
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -44,7 +42,9 @@ def enter(launch: TopologyLaunch, start: Start, roles: Mapping[Role, str] = ROLE
         os.setpgid(0, 0)
         _own_stdio(start.log)
         _restore_signals()
-        _name_process(start.child.name)
+        child = start.child
+        title = f"heronpy: {launch.topology} {child.name} (container {child.container})"
+        set_title(child.name, title, launch.work)
         configure_logging(launch)
         random.seed()
         code = load(roles, start.child.role)(launch, start.child)
@@ -87,11 +87,6 @@ def _restore_signals() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _name_process(name: str) -> None:
-    """What `ps` and `top` show; the kernel keeps 15 bytes."""
-    ctypes.CDLL(None).prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
 def _code_of(leaving: SystemExit) -> int:

@@ -105,7 +105,7 @@ def small_disk() -> Iterator[Path]:
 def test_a_full_disk_under_the_state_folder(engine: Engine, small_disk: Path) -> None:
     home = small_disk / "home"
     engine.run("list", HERONPY_HOME=str(home))
-    (small_disk / "filler").write_bytes(b"x" * (56 << 10))
+    (small_disk / "filler").write_bytes(b"x" * (52 << 10))
     told = engine.fails("submit", str(TRICKLE), "full", HERONPY_HOME=str(home))
     assert "No space left on device" in last_line(told)
     assert "try: " in last_line(told)

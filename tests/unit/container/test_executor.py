@@ -443,11 +443,25 @@ def test_an_executor_that_stood_still_itself_kills_nobody(
 def test_spawned_children_run_the_same_code(config: Config, state: StateManager) -> None:
     values = {**config, "container.start": "spawn"}
     topology = Topology(Config(values, {}), state, "spawned")
-    topology.publish(one_container("spawned", words=1))
+    topology.publish(one_container("spawned", words=2))
     with topology.executor(1):
-        eventually(lambda: "words[0]" in topology.running())
-        pid = topology.running()["words[0]"]
-        assert b"heronpy.container.child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        eventually(lambda: {"words[0]", "words[1]"} <= topology.running().keys())
+        pids = [topology.running()[f"words[{index}]"] for index in (0, 1)]
+        # what a forked one has in common with its parent
+        assert len({Path(f"/proc/{pid}/auxv").read_bytes() for pid in pids}) == 2
+        eventually(lambda: shown(pids[1]) == f"heronpy: spawned words[1] (container 1) {topology.work}")
+
+
+def test_ps_shows_what_a_forked_child_is(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
+    topology.settle()
+    for name, pid in topology.running().items():
+        words = f"heronpy: {topology.work.name} {name} (container 1) {topology.work}"
+        eventually(lambda pid=pid, words=words: shown(pid) == words)  # type: ignore[misc]
+
+
+def shown(pid: int) -> str:
+    """As `ps` does it."""
+    return Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").replace("\0", " ")
 
 
 def test_an_idle_executor_uses_no_cpu(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
