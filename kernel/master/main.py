@@ -198,6 +198,7 @@ class TopologyMaster:
             self._reactor.stop()
             return
         self._admit()
+        self._read_live()
         self._containers.refresh()
         self._register()
         if not self._reactor.stopping:
@@ -245,16 +246,20 @@ class TopologyMaster:
 
     def _answer(self, router: Router, identity: bytes) -> None:
         try:
+            self._read_live()
             router.send(identity, wrap(StatusReply(status=self._status().to_json())))
         except PeerLost:
             return  # it has not waited for the answer
         except MessageTooLarge as error:
             log.error("the status cannot be sent: %s", error)
 
-    def _status(self) -> TopologyStatus:
+    def _read_live(self) -> None:
         with contextlib.suppress(StateError):
             live = read(self._state, self._tree.live, Live)
             self._live = live.state if live is not None else RUNNING
+
+    def _status(self) -> TopologyStatus:
+        """What is known here, without a look at the state tree."""
         update = self._scene.updating
         self._board.excused = update.containers if update is not None else ()
         status = self._board.status(time.time(), self._live)
