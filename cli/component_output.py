@@ -20,11 +20,11 @@ class ComponentOutput:
 
     def new_lines(self) -> Iterator[str]:
         """What came since the last call, each line behind its task: "count[1] | heron 12"."""
-        for task, size in sorted(self._logs.sizes().items()):
+        for task, extent in sorted(self._logs.extents().items()):
             if not task.endswith("]"):
                 continue  # of a manager, not of a component
             follower = self._followers.setdefault(task, Follower(self._logs, task))
-            for line in follower.new_lines(size):
+            for line in follower.new_lines(extent):
                 shown = _as_shown(line)
                 if shown is not None:
                     yield f"{task} | {shown}"
