@@ -93,6 +93,9 @@ class TopologyMaster:
         self._local = transport.router_ipc(local) if local else None
         #: for those who are on another machine
         self._logs = LogDesk(logs, self._router) if logs is not None else None
+        self._local_logs = (
+            LogDesk(logs, self._local) if logs is not None and self._local is not None else None
+        )
         self._registration = Registration(
             transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid(), local
         )
@@ -243,6 +246,8 @@ class TopologyMaster:
         for identity, message in questions.messages():
             if isinstance(message, StatusRequest):
                 self._answer(router, identity)
+            elif isinstance(message, LogsRequest | LogRequest) and self._local_logs is not None:
+                self._local_logs.answer(identity, message)
 
     def _answer(self, router: Router, identity: bytes) -> None:
         try:
