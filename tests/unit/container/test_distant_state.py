@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Callable, Iterator
 
@@ -21,8 +22,8 @@ from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
 from heronpy.kernel.pulse import Pulse, PulseReader
 from heronpy.kernel.registrations import Follower
-from heronpy.kernel.transport import Reactor
-from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.transport import Reactor, Transport
+from heronpy.kernel.tree import Execution, Registration, Tree
 from heronpy.testing.waiting import eventually
 
 TREE = Tree("t")
@@ -174,7 +175,12 @@ def test_a_scheduler_that_was_taken_for_dead_leaves_everything_to_its_successor(
 def test_who_asks_the_master_is_known_to_it_again_after_the_tree_forgot(
     state: StateManager, distant: DistantState
 ) -> None:
+    # on another machine, so that it has to be asked over the network
+    with contextlib.closing(Transport()) as transport:
+        master = Registration(transport.keys.public, 1, "tcp://127.0.0.1:1")
+    state.set(TREE.master, msgspec.json.encode(master))
     with MasterClient(distant, "t") as client:
+        client.status(0.01)
         (name,) = state.children(TREE.clients)
         distant.come_back(lost=f"{TREE.clients}/{name}")
         assert state.children(TREE.clients) == []

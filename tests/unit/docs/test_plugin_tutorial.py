@@ -1,14 +1,9 @@
-"""What the plugin tutorial shows keeps its contracts, and is the package in examples/plugins."""
+"""What the plugin tutorial shows is the package in examples/plugins, file by file."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
-
-from heronpy import ResourceManager, Scheduler
-from heronpy.testing.contracts.packing import PackingContract
-from heronpy.testing.contracts.scheduler import SchedulerContract
 
 ROOT = Path(__file__).parent.parent.parent.parent
 PACKAGE = ROOT / "examples" / "plugins" / "heronpy-ssh-scheduler"
@@ -29,24 +24,3 @@ def test_it_is_as_short_as_the_tutorial_says() -> None:
     lines = sum(len(path.read_text().splitlines()) for path in (PACKAGE / "src").rglob("*.py"))
     assert "about 250 lines of Python" in TUTORIAL
     assert 240 <= lines <= 270
-
-
-def shown_class(name: str) -> Any:
-    """A class as the tutorial defines it."""
-    blocks = re.findall(r"^```python\n(.*?)^```", TUTORIAL, re.MULTILINE | re.DOTALL)
-    (block,) = (block for block in blocks if f"class {name}(" in block)
-    defined: dict[str, Any] = {}
-    exec(compile(block, "docs/plugin-tutorial.md", "exec"), defined)
-    return defined[name]
-
-
-class TestPlainScheduler(SchedulerContract):
-    def make(self) -> Scheduler:
-        made: Scheduler = shown_class("PlainScheduler")()
-        return made
-
-
-class TestOneEachPacking(PackingContract):
-    def make(self) -> ResourceManager:
-        made: ResourceManager = shown_class("OneEachPacking")()
-        return made
