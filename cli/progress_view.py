@@ -32,6 +32,8 @@ def size(number: int) -> str:
 def _checkpoint_lines(saved: CheckpointStatus, now: float) -> list[str]:
     lines = []
     every = f", every {_seconds(saved.interval)}" if saved.interval else ""
+    if saved.interval and saved.unchanged:
+        every = ", nothing has changed since"
     if saved.id:
         lines.append(f"checkpoint {saved.id}, {elapsed(now - saved.at)} ago, {size(saved.bytes)}{every}")
     elif saved.interval:

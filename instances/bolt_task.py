@@ -132,6 +132,7 @@ class BoltTask:
     def _tick(self) -> None:
         self._owes_tick = self.resting
         if not self.resting:
+            self._parts.counters.other_calls += 1
             self._bolt.process_tick(TupleHelper.make_tick_tuple())
 
     def set_live(self, active: bool) -> None:

@@ -60,6 +60,8 @@ class Saving:
         self._seen = self._node
         self._begun = 0
         self._complete = 0
+        #: the last checkpoint that was begun, and how much had happened by then
+        self._cut = (0, 0)
         self.work = saver.work
 
     def hear(self, news: News) -> None:
@@ -101,7 +103,20 @@ class Saving:
             parts.awaiting.cut(checkpoint)
         parts.outbox.send_barriers(checkpoint)
         step("checkpoint.barrier.sent")
+        self._cut = (checkpoint, parts.counters.activity())
         self._saver.snapshot(checkpoint, self._run, extras)
+
+    def unchanged_since(self) -> int:
+        """The checkpoint since which the task has not changed; 0 if it may have. Safe from any thread.
+
+        A bolt changes only when it is called for something. A spout is asked for tuples all the time, and may
+        move its position without emitting any.
+        """
+        checkpoint, activity = self._cut
+        parts = self._parts
+        quiet = activity == parts.counters.activity()
+        moved = self._over is not None and not parts.state.surely_unchanged()
+        return checkpoint if quiet and not moved else 0
 
     def _on_complete(self, checkpoint: int) -> None:
         parts = self._parts

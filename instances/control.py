@@ -95,6 +95,8 @@ class Control:
         self.losses: Losses | None = None
         #: tells what the task keeps
         self.held: Callable[[], Held] = Held
+        #: tells since which checkpoint it has not changed
+        self.unchanged_since: Callable[[], int] = int
         #: names the task whose credit emit() waits for
         self.held_up_by: Callable[[], str] = str
         #: task → seconds for which it has given no credit by now
@@ -181,6 +183,7 @@ class Control:
             self._beat.missing, self._beat.maybe_lost = self.losses.missing, self.losses.maybe_lost
             self._beat.exposed = self.losses.exposed
         self._beat.held.CopyFrom(self.held())
+        self._beat.unchanged_since = self.unchanged_since()
         self.progress.put_into(self._beat)
         self._stream_manager.send([wrap(self._beat)])
 

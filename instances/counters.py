@@ -26,6 +26,8 @@ class Counters:
         self.pending_limit = 0
         self.acked = 0
         self.failed = 0
+        #: calls of user code that no tuple caused: ticks, on_config(), activate(), deactivate()
+        self.other_calls = 0
         #: seconds inside process() or next_tuple(), waiting for credit left out
         self.busy_seconds = 0.0
         #: calls of process() or next_tuple()
@@ -53,6 +55,12 @@ class Counters:
     def begin(self) -> None:
         """A task begins, perhaps in place of another: nothing waits, and nothing is pending."""
         self.queued = self.pending = self.exposed = 0
+
+    def activity(self) -> int:
+        """Grows with whatever can change a task, but for next_tuple() calls that emit nothing."""
+        # Copies: the task's own thread may add a key meanwhile.
+        tuples = sum(dict(self.emitted).values()) + sum(dict(self.executed).values())
+        return tuples + self.acked + self.failed + self.other_calls
 
     def lost(self, missing: int, maybe_lost: int) -> None:
         """Count tuples that are certainly lost, and that may be."""

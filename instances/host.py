@@ -124,7 +124,9 @@ class Host:
             keeping=keeping,
         )
         self._link.handler = task.on_frame
+        assert task.saving is not None
         control.held = task.parts.state.held
+        control.unchanged_since = task.saving.unchanged_since
         control.held_up_by = task.held_up_by
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         return task

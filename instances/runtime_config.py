@@ -36,6 +36,7 @@ class RuntimeConfig:
         self._task.parts.logger.info("config has changed: %s", changed)
         on_config = getattr(self._task.component, "on_config", None)
         if on_config is not None:
+            self._task.parts.counters.other_calls += 1
             on_config(self._context.get_cluster_config())
 
     def _newest(self) -> dict[str, Any]:

@@ -122,6 +122,7 @@ class SpoutTask:
         before, self._active = self._active, active
         if before is None or before is active:
             return
+        self._parts.counters.other_calls += 1
         if active:
             self._spout.activate()
         else:

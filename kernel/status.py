@@ -114,6 +114,8 @@ class CheckpointStatus(msgspec.Struct, frozen=True, kw_only=True):
     kept: int = 0
     #: seconds from one to the next, 0 for none but on demand
     interval: float = 0.0
+    #: whether nothing has changed since the newest, so that there is no need for another
+    unchanged: bool = False
     #: the one that is being taken, 0 for none, for how many seconds by now, and whose part is not stored yet
     running: int = 0
     running_for: float = 0.0

@@ -50,7 +50,7 @@ class Residents:
 
 
 #: what the Topology Master hears of once a second at the soonest
-_NO_NEWS = ("busy", "traceback", "held_up_by", "held_seconds", "held")
+_NO_NEWS = ("busy", "traceback", "held_up_by", "held_seconds", "held", "unchanged_since")
 
 
 def _told(beat: InstanceBeat) -> bytes:

@@ -280,6 +280,11 @@ def changed_groups(state: KeyedState) -> set[int] | None:
     return set(map(state._roster.owning.group_of, state._changed))
 
 
+def is_unchanged(state: KeyedState) -> bool:
+    """Whether nothing has changed since changes are counted. Safe from any thread."""
+    return state._changed is not None and not state._changed
+
+
 def use_ownership(state: KeyedState, owning: Owning) -> None:
     """Take other keys from here on. What is in it stays."""
     state._roster.owning = owning

@@ -14,6 +14,7 @@ from heronpy.instances.state.keyed import (
     KeyedState,
     changed_groups,
     count_changes,
+    is_unchanged,
     put_group,
     take_image,
     use_ownership,
@@ -115,6 +116,13 @@ class TaskState:
     def changed(self) -> set[int] | None:
         """Groups in which something may have changed since changes are counted; None for all."""
         return changed_groups(self._keyed()) if self.keyed else set()
+
+    def surely_unchanged(self) -> bool:
+        """Whether nothing has changed since the last snapshot, whatever was called. Safe from any thread."""
+        if self._state is None:
+            return True
+        # A value of a state that is not keyed may be changed in place, unseen.
+        return is_unchanged(self._state) if isinstance(self._state, KeyedState) else not self._own
 
     def freeze(self, groups: Iterable[int], *, keep_changes: bool) -> Image | None:
         """An image of some groups; None if the state is not keyed."""

@@ -114,6 +114,7 @@ class Acts:
             seconds=newest.seconds if newest is not None else 0.0,
             kept=len(node.complete),
             interval=deciding.interval,
+            unchanged=deciding.unchanged(node, self._scene.plan, roll),
             running=current.id if current is not None else 0,
             running_for=now - current.began if current is not None else 0.0,
             waits_for=tuple(roll.doing(task) for task in late),

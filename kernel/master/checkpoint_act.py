@@ -104,7 +104,9 @@ class CheckpointAct:
 
     def _begin_if_due(self, now: float) -> None:
         deciding, scene = self.deciding, self._scene
-        if not deciding.due(now, owed=self.owed) or deciding.obstacles(scene.node, scene.plan, scene.roll):
+        unchanged = deciding.unchanged(scene.node, scene.plan, scene.roll)
+        due = deciding.due(now, owed=self.owed, unchanged=unchanged)
+        if not due or deciding.obstacles(scene.node, scene.plan, scene.roll):
             return
         # who asks from now on gets the next one: this one may have begun without knowing of it
         self._demands = pending_demands(scene.state, scene.plan.topology)

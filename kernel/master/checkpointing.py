@@ -48,11 +48,23 @@ class Checkpointing:
         #: somebody has asked for one
         self.demanded = False
 
-    def due(self, now: float, *, owed: bool = False) -> bool:
-        """Whether one is to begin; `owed`: whether something waits for it."""
+    def due(self, now: float, *, owed: bool = False, unchanged: bool = False) -> bool:
+        """Whether one is to begin.
+
+        `owed`: something waits for it. `unchanged`: it would be the same as the newest complete one.
+        """
         if owed and now - self._last >= AGAIN:
             return True
-        return self.demanded or bool(self.interval and now - self._last >= self.interval)
+        by_interval = bool(self.interval and now - self._last >= self.interval)
+        return self.demanded or (by_interval and not unchanged)
+
+    @staticmethod
+    def unchanged(node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> bool:
+        """Whether all tasks are as they were in the newest complete checkpoint."""
+        if not node.complete or node.complete[-1].epoch != plan.epoch:
+            return False
+        newest = node.complete[-1].id
+        return all(roll.beat(task).unchanged_since == newest for task in plan.tasks)
 
     def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> list[str]:
         """Who is not ready for one: a task that does not run would never store its part."""

@@ -66,6 +66,42 @@ def test_one_begins_at_every_interval_and_names_what_everybody_has_stored(
     assert 0.8 < conductor.now - began < 1.2
 
 
+def test_a_topology_that_has_not_changed_is_not_saved_again_until_it_does(
+    state: StateManager, config: Config
+) -> None:
+    conductor = running(state, config)
+    conductor.until(lambda: taken(conductor) == 1)
+    changed = 3
+
+    def rest(beat: InstanceBeat) -> None:
+        beat.unchanged_since = 0 if beat.task == changed else taken(conductor)
+
+    conductor.crew.twist = rest
+    conductor.until(lambda: taken(conductor) == 2)
+    changed = 0
+    for _ in range(30):
+        conductor.turn()
+    assert taken(conductor) == conductor.scene.node.started == 2
+    changed = 1
+    conductor.until(lambda: taken(conductor) == 3, turns=4)
+
+
+def test_one_that_is_asked_for_is_taken_though_nothing_has_changed(
+    state: StateManager, config: Config
+) -> None:
+    conductor = running(state, config)
+    conductor.until(lambda: taken(conductor) == 1)
+
+    def rest(beat: InstanceBeat) -> None:
+        beat.unchanged_since = taken(conductor)
+
+    conductor.crew.twist = rest
+    for _ in range(30):
+        conductor.turn()
+    state.create(f"{TREE.demands}/me", msgspec.json.encode(Demand()))
+    conductor.until(lambda: taken(conductor) == 2, turns=4)
+
+
 def test_only_the_newest_are_kept_and_what_no_other_needs_is_removed(
     state: StateManager, config: Config
 ) -> None:
