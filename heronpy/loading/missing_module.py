@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 #: packages of other engines → what takes their place
-_PORTED = "from heronpy import Bolt, Spout, Topology, see docs/tutorial.md"
+_PORTED = "from heronpy import Bolt, Spout, Topology, see docs/coming-from.md"
 ELSEWHERE = {
     "heronpy.streamlet": "spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
     "heronpy": "see docs/migrating-from-heron.md for the modules of Apache Heron that there are",

@@ -290,7 +290,7 @@ def test_a_package_in_the_current_folder_is_pointed_out(
         ),
         (
             "import streamparse",
-            "from heronpy import Bolt, Spout, Topology, see docs/tutorial.md: streamparse is for Storm",
+            "from heronpy import Bolt, Spout, Topology, see docs/coming-from.md: streamparse is for Storm",
         ),
         (
             "import heronpy.pulsar",
