@@ -71,6 +71,12 @@ def beginning_with(tmp_path: Path) -> Callable[[str], str]:
     return write
 
 
+def _hear_signals() -> None:
+    """Tests in the background of a shell, or under nohup, have these ignored, and would pass that on."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def begun(engine: Engine, *args: str, until: str) -> subprocess.Popen[str]:
     """A verb in the background, as soon as its standard error has a line with `until`."""
     command = [str(HERONPY), *args]
@@ -80,8 +86,7 @@ def begun(engine: Engine, *args: str, until: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Tests that run in the background of a shell have it ignored, and pass that on.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=_hear_signals,
     )
     assert process.stderr is not None
     seen = []

@@ -34,9 +34,9 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(480)]
 #: more than is ever sent: the source is stopped when the test has seen enough
 ENDLESS = 1 << 31
 #: numbers a second
-RATE = 10_000
+RATE = 4_000
 #: acks that prove a flow: more than can have been in flight before
-FLOW = 5_000
+FLOW = 2_000
 SILENCE = 2.0
 #: seconds without a word of a container until the Topology Master asks for another
 LOST = 3.0

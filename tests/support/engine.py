@@ -99,7 +99,7 @@ class Engine:
             status = topology_status(state, name, timeout=2.0)
             status = msgspec.structs.replace(status, links=links(state, name))
         # the command also starts a topology again whose scheduler and master are gone
-        found: dict[str, Any] = msgspec.to_builtins(status)
+        found: dict[str, Any] = json.loads(status.to_json())
         return found if status.state != "UNREACHABLE" else {}
 
     def processes(self) -> list[psutil.Process]:
