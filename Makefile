@@ -42,7 +42,7 @@ chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules, CHAOS_KIL
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"
 	@$(PYTHON) tests/whole_run.py --seed $(CHAOS_SEED) fast
 	SIMULATION_SEED=$(CHAOS_SEED) SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
-	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py
+	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_cut_links.py
 
 soak: $(VENV)/.dev ## Random faults for SOAK_MINUTES (10), then a master away for as long
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"

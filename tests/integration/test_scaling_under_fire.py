@@ -149,7 +149,7 @@ def under_fire(
 
 @pytest.mark.parametrize("cell", ["one", "another"])
 def test_effectively_once_every_word_counts_once(engine: Engine, tmp_path: Path, cell: str) -> None:
-    (tmp_path / "brake").write_text("0.02")
+    (tmp_path / "brake").write_text("0.05")
     words = LiveWords(engine, tmp_path, "EFFECTIVELY_ONCE", keys=20_000, settings=SETTINGS)
     with Watching(engine, TOPOLOGY) as watching:
         roles = [*INSTANCES, *OTHERS, "executor"]
@@ -165,7 +165,7 @@ def test_effectively_once_every_word_counts_once(engine: Engine, tmp_path: Path,
 
 def test_at_least_once_nothing_is_lost(engine: Engine, tmp_path: Path) -> None:
     """But for what only a counter knows: its state goes back to a checkpoint, if there is one."""
-    (tmp_path / "brake").write_text("0.02")
+    (tmp_path / "brake").write_text("0.05")
     words = LiveWords(engine, tmp_path, "ATLEAST_ONCE", keys=500_000, settings=SETTINGS)
     with Watching(engine, TOPOLOGY) as watching:
         shots = under_fire(engine, watching, "at least once", ["relay", *OTHERS], ["count", "relay"])

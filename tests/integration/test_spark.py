@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support.engine import TOPOLOGIES, wait_until
-from support.fire import Fire
+from support.fire import SLOWLY, Fire
 from support.on_spark import OnSpark
 from support.spark_application import QUICK
 from support.spark_cluster import SparkCluster
@@ -66,7 +66,7 @@ def test_the_same_file_counts_exactly_and_leaves_nothing(spark: OnSpark, tmp_pat
 
 
 def test_nothing_is_lost_whoever_of_spark_dies(spark: OnSpark, tmp_path: Path) -> None:
-    fire = Fire(spark, tmp_path, "ATLEAST_ONCE", "spark")
+    fire = Fire(spark, tmp_path, "ATLEAST_ONCE", "spark", rest=SLOWLY)
 
     def strike(what: str, blow: Callable[[], None], dying: set[int]) -> None:
         begun = time.monotonic()

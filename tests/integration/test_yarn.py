@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.engine import TOPOLOGIES, wait_until
-from support.fire import TOPOLOGY, Fire
+from support.fire import SLOWLY, TOPOLOGY, Fire
 from support.on_yarn import OnYarn
 from support.yarn_cluster import YarnCluster
 from support.zookeeper import ZooKeeper
@@ -35,7 +35,7 @@ class Siege:
 
     def __init__(self, yarn: OnYarn, folder: Path, *settings: str) -> None:
         self.yarn = yarn
-        self.fire = Fire(yarn, folder, "ATLEAST_ONCE", "yarn", *settings)
+        self.fire = Fire(yarn, folder, "ATLEAST_ONCE", "yarn", *settings, rest=SLOWLY)
         self.before: dict[str, int] = {}
         self._begun = 0.0
         self._since: dict[Path, int] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fire import PATIENT, Fire
+from support.fire import PATIENT, SLOWLY, Fire
 from support.zookeeper import ZooKeeper
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
@@ -86,7 +86,7 @@ def test_nothing_is_lost_while_the_ensemble_loses_its_leader_and_then_its_majori
     majority: OnZooKeeper, tmp_path: Path
 ) -> None:
     engine, ensemble = majority.engine, majority.servers
-    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "zookeeper", PATIENT)
+    fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "zookeeper", PATIENT, rest=SLOWLY)
     pids = majority.pids(*EVERYBODY)
     assert len(pids) > len(EVERYBODY)
 

@@ -28,7 +28,9 @@ KILLS = int(os.environ.get("CHAOS_KILLS", "2"))
 SEED = os.environ.get("CHAOS_SEED", "1")
 
 #: seconds that the source rests after every 256 numbers; with more kills it does not, and nobody has time
-REST = 0.01 if KILLS <= 2 else 0.0
+REST = 0.03 if KILLS <= 2 else 0.0
+#: … where servers on the same machine need the time to come back
+SLOWLY = 0.2
 
 #: shots of a cell on top of KILLS, while none has hit anything
 MORE = 10
