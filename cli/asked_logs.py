@@ -12,7 +12,8 @@ from typing_extensions import override
 from heronpy.cli.log_files import LogFolder, Logs
 from heronpy.cli.topologies import log_folder, open_state, require
 from heronpy.container.folders import launch_file
-from heronpy.container.launch import TopologyLaunch
+from heronpy.container.launch import LaunchDamaged, TopologyLaunch
+from heronpy.container.launching import launch_of
 from heronpy.kernel.config import Config
 from heronpy.kernel.log_client import LogClient
 from heronpy.kernel.log_desk import MOST
@@ -53,6 +54,10 @@ def are_here(config: Config, name: str) -> bool:
         return not TopologyLaunch.read(launch_file(config, name)).remote
     except FileNotFoundError:
         return log_folder(config, name).is_dir()
+    except LaunchDamaged:
+        with open_state(config) as state:
+            launch = launch_of(config, state, name)
+            return launch is not None and not launch.remote
 
 
 class AskedLogs(Logs):

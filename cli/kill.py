@@ -12,7 +12,7 @@ from heronpy.cli.options import complete_names, takes_settings
 from heronpy.cli.saved import counted, open_store, saved_of, total_bytes
 from heronpy.cli.topologies import names, open_state, require
 from heronpy.container.folders import launch_file, work_folder
-from heronpy.container.launch import TopologyLaunch
+from heronpy.container.launch import LaunchDamaged, TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
@@ -81,9 +81,10 @@ def _left(config: Config, state: StateManager) -> list[str]:
 def _refuse_elsewhere(config: Config, name: str) -> None:
     """What its files say it is may well run, and be known to another state tree than the one we see."""
     file = launch_file(config, name)
-    if not file.exists():
-        return
-    own = Config.from_plain(TopologyLaunch.read(file).config)
+    try:
+        own = Config.from_plain(TopologyLaunch.read(file).config)
+    except (FileNotFoundError, LaunchDamaged):
+        return  # which tree it was submitted to is not known, and it must not stay for that
     mine = ("state.manager", f"state.{own['state.manager']}.")
     other = [key for key in own if key.startswith(mine) and own[key] != config[key]]
     if other:

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.container.launch import Keeper, TopologyLaunch
+from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel.code import relocated
 from heronpy.container.uploads import upload
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan
-from heronpy.kernel.plugin import Registry, Scheduler, StateManager
+from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.tree import Tree
-
-
-def keeper_of(scheduler: type[Scheduler], config: Config) -> Keeper:
-    """Container 0 cannot start a process on this machine from another one."""
-    if scheduler.keeper == "master" and scheduler.remote(config):
-        return "beside"
-    return scheduler.keeper
 
 
 def refuse_unreachable(config: Config, registry: Registry, topology: LogicalPlan) -> None:

@@ -108,7 +108,7 @@ def _flush() -> None:
 def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> NoReturn:
     """`python -m heronpy.container.child LAUNCH_FILE START`: the way out of the zygote."""
     launch_file, start = argv
-    enter(TopologyLaunch.read(launch_file), msgspec.json.decode(start, type=Start), roles)
+    enter(TopologyLaunch.read_or_exit(launch_file), msgspec.json.decode(start, type=Start), roles)
 
 
 if __name__ == "__main__":

@@ -313,7 +313,7 @@ def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[st
     nursery = Nursery(launch_file, zygote)
     # it imports while we do the same
     nursery.open()
-    launch = TopologyLaunch.read(launch_file)
+    launch = TopologyLaunch.read_or_exit(launch_file)
     configure_logging(launch)
     state = open_state(Config.from_plain(launch.config))
     try:

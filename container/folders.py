@@ -7,8 +7,6 @@ import secrets
 import tempfile
 from pathlib import Path
 
-import msgspec
-
 from heronpy.container.launch import Keeper, TopologyLaunch
 from heronpy.kernel.config import Config
 
@@ -22,10 +20,15 @@ def launch_file(config: Config, topology: str) -> Path:
     return work_folder(config, topology) / "launch.json"
 
 
+def sockets_link(work: Path) -> Path:
+    """Leads to the sockets folder where the launch file is damaged."""
+    return work / "sockets"
+
+
 def create_launch(config: Config, topology: str, *, remote: bool = False, keeper: Keeper = "master") -> Path:
     """Make the folders of a new topology and its launch file, whose path is returned.
 
-    The file is written before the sockets folder is made, so that whoever cleans up can find it.
+    The file and the link are written before the sockets folder is made: a kill finds it by either.
     """
     work = work_folder(config, topology)
     for folder in (work.parent, work, work / "logs"):
@@ -35,8 +38,10 @@ def create_launch(config: Config, topology: str, *, remote: bool = False, keeper
     plain = config.to_plain()
     launch = TopologyLaunch(topology, execution, plain, str(work), str(sockets), remote, keeper=keeper)
     path = launch_file(config, topology)
-    _write_whole(path, msgspec.json.format(msgspec.json.encode(launch), indent=2))
+    _write_whole(path, launch.to_json())
     if not remote:
+        sockets_link(work).unlink(missing_ok=True)
+        sockets_link(work).symlink_to(sockets)
         sockets.mkdir(mode=0o700)
     return path
 

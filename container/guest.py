@@ -44,7 +44,7 @@ class Guest:
     def __init__(self, launch_file: Path, lock: int) -> None:
         self.launch_file = launch_file
         self.root = launch_file.parent
-        self.launch = TopologyLaunch.read(launch_file)
+        self.launch = TopologyLaunch.read_or_exit(launch_file)
         self._lock = lock
         os.set_inheritable(lock, False)
 
@@ -73,7 +73,7 @@ class Guest:
             values = {**config["values"], "transport.host": os.environ.get(HOST) or state.own_address}
             self.launch = msgspec.structs.replace(self.launch, config={**config, "values": values})
             draft = self.launch_file.with_suffix(f".{os.getpid()}")
-            draft.write_bytes(msgspec.json.encode(self.launch))
+            draft.write_bytes(self.launch.to_json())
             draft.replace(self.launch_file)
 
     def leave(self, state: StateManager) -> None:

@@ -108,7 +108,7 @@ class KeptAlive:
 
 def main(argv: Sequence[str]) -> int:
     """`python -m heronpy.container.keeper LAUNCH_FILE`."""
-    launch = TopologyLaunch.read(argv[0])
+    launch = TopologyLaunch.read_or_exit(argv[0])
     configure_logging(launch)
     state = open_state(Config.from_plain(launch.config))
     try:

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from heronpy.kernel.errors import UserError
+
 Role = Literal["instance", "stream_manager", "metrics_manager", "topology_master"]
 Keeper = Literal["master", "beside", "framework"]
+
+
+class LaunchDamaged(UserError):
+    """The launch file is there, and it is not what was written."""
+
+    def __init__(self, path: str | os.PathLike[str], why: str) -> None:
+        self.what = f"the launch file {os.fspath(path)} is damaged: {why}"
+        without = "heronpy kill NAME --keep-checkpoints, which works without it"
+        super().__init__(self.what, hint=f"{without}, then submit FILE, --from NAME if it has saved any")
+
+
+class _Sealed(msgspec.Struct, frozen=True):
+    """The form of the file; the checksum is there because a changed bit can leave valid JSON."""
+
+    #: of the bytes of `launch` as they stand in the file
+    sha256: str
+    launch: msgspec.Raw
 
 
 class TopologyLaunch(msgspec.Struct, frozen=True):
@@ -40,7 +61,30 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> TopologyLaunch:
-        return msgspec.json.decode(Path(path).read_bytes(), type=cls)
+        """FileNotFoundError when there is none, LaunchDamaged when it is not what was written."""
+        try:
+            sealed = msgspec.json.decode(Path(path).read_bytes(), type=_Sealed)
+            if hashlib.sha256(sealed.launch).hexdigest() != sealed.sha256:
+                raise LaunchDamaged(path, "its checksum differs")
+            return msgspec.json.decode(sealed.launch, type=cls)
+        except FileNotFoundError:
+            raise
+        except (OSError, msgspec.DecodeError) as error:
+            raise LaunchDamaged(path, str(error)) from error
+
+    @classmethod
+    def read_or_exit(cls, path: str | os.PathLike[str]) -> TopologyLaunch:
+        """For a process that is nothing without it: a damaged file is one line in its log."""
+        try:
+            return cls.read(path)
+        except LaunchDamaged as error:
+            sys.exit(f"error: {error}")
+
+    def to_json(self) -> bytes:
+        """The content of the file. `parcel.bootstrap` writes the same form without this module."""
+        text = msgspec.json.format(msgspec.json.encode(self), indent=2)
+        sealed = _Sealed(hashlib.sha256(text).hexdigest(), msgspec.Raw(text))
+        return msgspec.json.encode(sealed)
 
 
 class Child(msgspec.Struct, frozen=True):

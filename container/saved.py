@@ -32,6 +32,9 @@ def clear_checkpoints(
     No process of the topology may be left, for it might write more.
     """
     tree = Tree(launch.topology)
+    if not launch.execution:
+        log.warning("which checkpoints %s has is not known: none is removed", launch.topology)
+        return
     node = _node(state, tree)
     if keep and node is None:
         return  # what is there may be a checkpoint

@@ -14,6 +14,7 @@ from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher, read_shipped
+from heronpy.container.launching import launch_of
 from heronpy.container.saved import clear_checkpoints, require_store
 from heronpy.container.uploads import clear_uploads, uploads_of
 from heronpy.kernel.config import Config
@@ -52,7 +53,7 @@ def kill_topology(
     if not state.exists(tree.root) and not file.exists():
         return False
     uploads = uploads_of(state, name)
-    launch = TopologyLaunch.read(file) if file.exists() else None
+    launch = launch_of(config, state, name)
     chosen = Config.from_plain(launch.config) if launch is not None else config
     if launch is not None:
         require_store(state, launch, keep=keep_checkpoints)
@@ -122,7 +123,8 @@ def clear_topology(
     """Remove files, then nodes: while there is a node, somebody can find out what else is left."""
     if launch is not None:
         clear_checkpoints(state, launch, keep=keep_checkpoints, keep_objects=keep_objects)
-        shutil.rmtree(launch.sockets, ignore_errors=True)
+        if launch.sockets:
+            shutil.rmtree(launch.sockets, ignore_errors=True)
     kept = {"logs"} if keep_logs else set()
     with contextlib.suppress(FileNotFoundError):
         for entry in list(work.iterdir()):

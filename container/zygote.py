@@ -122,7 +122,7 @@ def _close_all_but(lifeline: int) -> None:
 def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> None:
     """`python -m heronpy.container.zygote LAUNCH_FILE FD`."""
     launch_file, descriptor = argv
-    launch = TopologyLaunch.read(launch_file)
+    launch = TopologyLaunch.read_or_exit(launch_file)
     configure_logging(launch)
     with socket.socket(fileno=int(descriptor)) as requests:
         Zygote(launch, requests, roles).run()

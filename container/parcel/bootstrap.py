@@ -146,7 +146,8 @@ def _own_launch(parcel: dict[str, Any], root: Path, folder: Path, who: str) -> P
     path = root / f"launch-{who}.json"
     draft = path.with_suffix(f".{os.getpid()}")
     draft.touch(mode=0o600)
-    draft.write_text(json.dumps(launch))
+    text = json.dumps(launch)
+    draft.write_text(f'{{"sha256": "{hashlib.sha256(text.encode()).hexdigest()}", "launch": {text}}}')
     draft.replace(path)
     return path
 

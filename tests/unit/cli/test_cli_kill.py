@@ -7,10 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.damage import DAMAGES, damage
 
 from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch
 from heronpy.container.host_process import HostNode
+from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.requests import answer_request, pending_requests
@@ -40,6 +42,23 @@ def test_what_a_crash_has_left_of_one_that_no_tree_knows_goes(heronpy: Heronpy, 
     assert not file.parent.exists()
 
 
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_files_with_a_damaged_launch_file_go_though_no_tree_knows_them(
+    heronpy: Heronpy, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = load_config("/dev/null", environ={}, flags={"home": str(tmp_path / "home")})
+    file = create_launch(config, "words")
+    sockets = Path(TopologyLaunch.read(file).sockets)
+    damage(file, kind)
+    done = heronpy("kill", "words")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "words is gone\n", "")
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert caplog.messages[0].startswith(f"the launch file {file} is damaged: ")
+    assert caplog.messages[1] == "which checkpoints words has is not known: none is removed"
+    assert not file.parent.exists()
+    assert not sockets.exists()
+
+
 WORDS = """
 from heronpy import Bolt, Spout, Topology
 
@@ -54,6 +73,27 @@ class Copy(Topology):
     words = Words.spec()
     sink = Sink.spec(inputs=[words])
 """
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_damaged_launch_file_ends_no_verb_in_a_traceback(
+    heronpy: Heronpy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(scheduler_host, "start", lambda path: None)
+    (tmp_path / "copy.py").write_text(WORDS)
+    assert heronpy("submit", str(tmp_path / "copy.py"), "--no-wait").exit_code == 0
+    work = tmp_path / "home" / "topologies" / "Copy"
+    sockets = Path(TopologyLaunch.read(work / "launch.json").sockets)
+    (work / "logs" / "sink[0].log").write_text("one\ntwo\n")
+    damage(work / "launch.json", kind)
+
+    assert heronpy("logs", "Copy", "sink[0]").stdout == "one\ntwo\n"
+    told = heronpy("checkpoints", "Copy")
+    assert told.exit_code == 1
+    assert told.stderr.startswith(f"error: the launch file {work}/launch.json is damaged: ")
+    assert heronpy("kill", "Copy").stdout == "Copy is gone\n"
+    assert not work.exists()
+    assert not sockets.exists()
 
 
 def test_what_the_schedulers_process_cannot_do_is_done_here(

@@ -34,7 +34,7 @@ def guest(tmp_path: Path) -> Iterator[Guest]:
     root, lock = folder_of(tmp_path, "a1")
     config = load_config(os.devnull, environ={})
     launch = TopologyLaunch("far", "a1", config.to_plain(), str(root / "work"), str(root / "sockets"), True)
-    (root / "launch-1.json").write_bytes(msgspec.json.encode(launch))
+    (root / "launch-1.json").write_bytes(launch.to_json())
     yield Guest(root / "launch-1.json", lock)
     os.close(lock)
 
