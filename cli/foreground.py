@@ -12,7 +12,7 @@ import click
 from heronpy.cli.asked_logs import are_here, open_logs
 from heronpy.cli.component_output import ComponentOutput
 from heronpy.cli.live import watch
-from heronpy.cli.starting import start, take_down, warn
+from heronpy.cli.starting import start, take_down, tell_basis, warn
 from heronpy.cli.submission import prepare
 from heronpy.cli.topologies import open_state, where_logs_are
 from heronpy.cli.watched import Watched
@@ -31,6 +31,7 @@ def run_in_foreground(
     warn(prepared)
     started: dict[str, ComponentOutput] = {}
     with open_state(config, registry) as state, contextlib.ExitStack() as opened:
+        tell_basis(config, state)
         try:
             for one in prepared:
                 topology = one.logical.name

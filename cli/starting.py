@@ -29,6 +29,14 @@ def warn(prepared: Sequence[Prepared]) -> None:
             click.echo(f"warning: {warning}", err=True)
 
 
+def tell_basis(config: Config, state: StateManager) -> None:
+    """Say whose word the topology will run by: the settings files, and a state tree that others may write."""
+    for file in config.files:
+        click.echo(f"settings: {file}", err=True)
+    for warning in state.warnings():
+        click.echo(f"warning: {warning}", err=True)
+
+
 def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool) -> TopologyLaunch:
     """Submit; with `wait`, return when it runs. What fails is taken down again, but its logs are kept."""
     name = prepared.logical.name

@@ -11,7 +11,7 @@ from heronpy.cli.options import shortcut, takes_output, takes_settings
 from heronpy.cli.output import echo_json
 from heronpy.cli.plan import show_plan, size_of
 from heronpy.cli.plan_view import plan_json
-from heronpy.cli.starting import start, warn
+from heronpy.cli.starting import start, tell_basis, warn
 from heronpy.cli.submission import Prepared, prepare
 from heronpy.cli.topologies import log_folder, open_state, where_logs_are
 from heronpy.container.launch import TopologyLaunch
@@ -61,8 +61,9 @@ def command(
     if dry_run:
         _show_plans(prepared, output)
         return
-    started: list[dict[str, str]] = []
+    started: list[dict[str, Any]] = []
     with open_state(config, registry) as state:
+        tell_basis(config, state)
         try:
             for one in prepared:
                 launch = start(config, state, one, wait=wait)
@@ -106,7 +107,7 @@ def _echo_json(found: list[Any], topologies: int) -> None:
     echo_json(found[0] if topologies == 1 else found)
 
 
-def _started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool) -> dict[str, str]:
+def _started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool) -> dict[str, Any]:
     name = one.logical.name
     state = "RUNNING" if wait else "STARTING"
     return {
@@ -114,6 +115,7 @@ def _started(config: Config, one: Prepared, launch: TopologyLaunch, wait: bool) 
         "state": state,
         "execution": launch.execution,
         "logs": str(log_folder(config, name)),
+        "settings": config.files,
     }
 
 

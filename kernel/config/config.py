@@ -11,6 +11,8 @@ from heronpy.kernel.config.schema import kinds
 from heronpy.kernel.config.units import format_duration, format_size
 
 DEFAULT = "default"
+#: how the origin of a setting from a file begins
+FILE_ORIGIN = "file "
 
 
 class Config(Mapping[str, Any]):
@@ -35,6 +37,14 @@ class Config(Mapping[str, Any]):
     def origin(self, key: str) -> str:
         """Its layer: "default", "file /x/heron.toml", "environment HERONPY_…" or "flag --set"."""
         return self._origins.get(key, DEFAULT)
+
+    @property
+    def files(self) -> list[str]:
+        """Settings files that something here comes from, by their absolute paths."""
+        found = {
+            each.removeprefix(FILE_ORIGIN) for each in self._origins.values() if each.startswith(FILE_ORIGIN)
+        }
+        return sorted(found)
 
     def text(self, key: str) -> str:
         return str(self[key])

@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from heronpy.kernel.config.config import DEFAULT, Config
+from heronpy.kernel.config.config import DEFAULT, FILE_ORIGIN, Config
 from heronpy.kernel.config.ranges import ORDERED
 from heronpy.kernel.config.schema import convert, defaults, flatten, is_defaults, is_free
+from heronpy.kernel.config.trust import read_trusted
 from heronpy.kernel.errors import ConfigError, did_you_mean
 from heronpy.kernel.topology_keys import HEEDED, PREFIX, UNHEEDED, guess
 
@@ -57,9 +58,11 @@ def _file_layer(file: str | None, environ: Mapping[str, str]) -> Iterable[tuple[
     path = Path(file) if file is not None else _found_file(environ)
     if path is None:
         return
-    origin = f"file {path.absolute()}"
+    origin = f"{FILE_ORIGIN}{path.absolute()}"
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        # a file that a person names is that person's choice, wherever it is
+        text = path.read_text(encoding="utf-8") if file is not None else read_trusted(path)
+        table = tomllib.loads(text)
     except FileNotFoundError:
         msg = f"there is no settings file {str(path)!r}"
         raise ConfigError(msg, hint="--config with the path of a TOML file") from None

@@ -6,7 +6,7 @@ import abc
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Protocol
 
 import msgspec
@@ -101,6 +101,10 @@ class StateManager(abc.ABC):
     def own_address(self) -> str:
         """The address that this machine has for others who see the tree; loopback if there are none."""
         return "127.0.0.1"
+
+    def warnings(self) -> Sequence[str]:
+        """What a person should know who submits a topology with these settings: one line each."""
+        return ()
 
     def exists(self, path: str) -> bool:
         """Whether the node is there (also one that only has children)."""

@@ -70,6 +70,8 @@ def test_without_java_or_a_master_it_is_one_line_and_nothing_is_started(
     root = zookeeper.fresh_root()
     shared = [f"{key}={value}" for key, value in zookeeper.settings(root).items()]
     assert engine.fails(*submit, *nobody, *(word for each in shared for word in ("--set", each))) == (
+        f"warning: the nodes in ZooKeeper at {zookeeper.hosts} have no credentials: every account that"
+        " reaches it decides what the topology runs (docs/zookeeper.md)\n"
         "error: no Spark Master answers at spark://127.0.0.1:1 (127.0.0.1:1: connection refused)"
         " (try: the address that the Master's web page shows as its URL)\n"
     )

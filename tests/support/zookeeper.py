@@ -161,6 +161,8 @@ class ZooKeeper:
             "state.manager": "zookeeper",
             "state.zookeeper.hosts": self.hosts,
             "state.zookeeper.root": root,
+            # its address may be one that other machines reach
+            "state.zookeeper.open": "true",
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from typing_extensions import override
@@ -45,6 +45,7 @@ class ZooKeeperStateManager(StateManager):
         self._closed = False
         settings = Settings.of(config)
         self._servers = settings.servers
+        self._guarded = bool(settings.credentials)
         self._client: Client = Client(settings)
         self._client.open()
 
@@ -60,6 +61,16 @@ class ZooKeeperStateManager(StateManager):
             with contextlib.suppress(OSError):
                 return address_towards(host, port)
         return super().own_address
+
+    @override
+    def warnings(self) -> Sequence[str]:
+        if self._guarded:
+            return ()
+        hosts = ", ".join(f"{host}:{port}" for host, port in self._servers)
+        return (
+            f"the nodes in ZooKeeper at {hosts} have no credentials: every account that reaches it decides"
+            " what the topology runs (docs/zookeeper.md)",
+        )
 
     @override
     def get(self, path: str) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import stat
@@ -36,13 +37,24 @@ class Settings(msgspec.Struct, frozen=True):
         except StateError:
             msg = f"state.zookeeper.root is {root!r}, which is no path such as /heronpy"
             raise StateError(msg) from None
-        return cls(
+        settings = cls(
             _hosts(config.text("state.zookeeper.hosts")),
             "" if root == "/" else root,
             config.number("state.zookeeper.session"),
             config.number("state.zookeeper.timeout"),
             _credentials(config.text("state.zookeeper.credentials")),
         )
+        if not config["state.zookeeper.open"]:
+            settings.refuse_open_elsewhere()
+        return settings
+
+    def refuse_open_elsewhere(self) -> None:
+        """Without credentials, reaching a server is enough to write its nodes."""
+        far = [host for host, _ in self.servers if not _is_loopback(host)]
+        if far and not self.credentials:
+            msg = f"without credentials, all that reach ZooKeeper at {far[0]} decide what your topologies run"
+            both = "--set state.zookeeper.credentials=FILE, or --set state.zookeeper.open=true to allow that"
+            raise StateError(msg, hint=both)
 
     @property
     def servers(self) -> list[tuple[str, int]]:
@@ -53,6 +65,13 @@ class Settings(msgspec.Struct, frozen=True):
             assert match is not None
             found.append((match[1].strip("[]"), int((match[2] or ":2181")[1:])))
         return found
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _hosts(text: str) -> str:

@@ -226,6 +226,7 @@ def test_credentials_keep_others_out_of_a_topology(
         files[-1].chmod(0o600)
     ann, bob = (opened(zookeeper, root, credentials=str(file)) for file in files)
     nobody = opened(zookeeper, root)
+    assert (ann.warnings(), len(nobody.warnings())) == ((), 1)
     ann.create("/words/plan", b"ann's")
     bob.create("/other/plan", b"bob's")
 

@@ -327,3 +327,39 @@ def test_submit_says_what_will_surprise(heronpy: Heronpy, tmp_path: Path) -> Non
     )
     told = heronpy("submit", str(file), "--dry-run").stderr.splitlines()
     assert told[0].startswith("warning: spout 'source': field 'id' of stream 'default'")
+
+
+def test_submit_names_the_settings_files_that_it_obeys(
+    heronpy: Heronpy, word_count: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler_host, "start", lambda path: None)
+    file = tmp_path / "heron.toml"
+    file.write_text("log.level = 'ERROR'\n")
+    done = heronpy("submit", word_count, "--no-wait", "-o", "json")
+    assert done.stderr == f"settings: {file}\n"
+    assert json.loads(done.stdout)["settings"] == [str(file)]
+    assert heronpy("kill", "WordCount").exit_code == 0
+
+    named = tmp_path / "named.toml"
+    named.write_text("log.level = 'INFO'\n")
+    assert heronpy("submit", word_count, "--no-wait", "--config", str(named)).stderr == f"settings: {named}\n"
+    assert heronpy("kill", "WordCount").exit_code == 0
+
+    file.unlink()
+    done = heronpy("submit", word_count, "--no-wait", "-o", "json")
+    assert (done.stderr, json.loads(done.stdout)["settings"]) == ("", [])
+    assert heronpy("kill", "WordCount").exit_code == 0
+
+
+def test_a_settings_file_that_others_may_write_is_refused_in_one_line(
+    heronpy: Heronpy, word_count: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "heron.toml"
+    file.write_text("log.level = 'ERROR'\n")
+    file.chmod(0o666)
+    done = heronpy("submit", word_count, "--dry-run")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"error: the settings file heron.toml is not obeyed: {file} can be written by other accounts"
+        f" (mode 0666) (try: chmod go-w {file}, or --config heron.toml, to name it yourself)\n"
+    )

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
-from heronpy.kernel.config import load_config
+from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PluginError, StateError
 from heronpy.plugins.state.zookeeper.manager import ZooKeeperStateManager
+from heronpy.plugins.state.zookeeper.settings import Settings
 
 
-def open_with(**settings: str) -> None:
-    flags = {f"state.zookeeper.{key}": value for key, value in settings.items()}
-    ZooKeeperStateManager().initialize(load_config(os.devnull, environ={}, flags=flags))
+def config(given: Mapping[str, str]) -> Config:
+    flags = {f"state.zookeeper.{key}": value for key, value in given.items()}
+    return load_config(os.devnull, environ={}, flags=flags)
+
+
+def open_with(**given: str) -> None:
+    ZooKeeperStateManager().initialize(config(given))
+
+
+def settings(**given: str) -> Settings:
+    return Settings.of(config(given))
 
 
 @pytest.mark.parametrize("hosts", ["", "a:b", "one:2181,", "one:2181/folder", "one two"])
@@ -26,6 +37,27 @@ def test_hosts_that_are_none_are_named(hosts: str) -> None:
 def test_a_root_outside_the_grammar_is_named() -> None:
     with pytest.raises(StateError, match=r"state\.zookeeper\.root is '/a b'"):
         open_with(root="/a b")
+
+
+@pytest.mark.parametrize("hosts", ["10.0.0.1:2181", "127.0.0.1:2181,zk2:2181", "[2001:db8::1]:2181"])
+def test_servers_that_others_reach_need_credentials_or_an_explicit_word(hosts: str, tmp_path: Path) -> None:
+    with pytest.raises(StateError) as told:
+        open_with(hosts=hosts)
+    far = hosts.split(",")[-1].rpartition(":")[0].strip("[]")
+    assert str(told.value) == (
+        f"without credentials, all that reach ZooKeeper at {far} decide what your topologies run"
+        " (try: --set state.zookeeper.credentials=FILE, or --set state.zookeeper.open=true to allow that)"
+    )
+    secret = tmp_path / "secret"
+    secret.touch(mode=0o600)
+    secret.write_text("me:word\n")
+    assert settings(hosts=hosts, credentials=str(secret)).hosts == hosts
+    assert settings(hosts=hosts, open="true").hosts == hosts
+
+
+@pytest.mark.parametrize("hosts", ["127.0.0.1:2181", "localhost", "[::1]:2181", "127.8.9.1:2181,localhost:1"])
+def test_servers_of_this_machine_alone_need_neither(hosts: str) -> None:
+    assert settings(hosts=hosts).hosts == hosts
 
 
 def test_without_kazoo_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
