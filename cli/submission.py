@@ -300,7 +300,8 @@ def _start(
     name = prepared.logical.name
     tree = Tree(name)
     _clear_old_logs(config, name)
-    path = create_launch(config, name, remote=scheduler.remote(config), keeper=keeper_of(scheduler, config))
+    remote = scheduler.remote(config)
+    path = create_launch(config, name, remote=remote, keeper=keeper_of(scheduler, remote=remote))
     launch = TopologyLaunch.read(path)
     known = msgspec.structs.replace(execution, id=launch.execution)
     state.set(tree.execution, msgspec.json.encode(known))

@@ -11,15 +11,14 @@ from heronpy.container.launch import Keeper, LaunchDamaged, TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin import Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed
+from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
 
 
-def keeper_of(scheduler: type[Scheduler], config: Config) -> Keeper:
+def keeper_of(scheduler: type[Scheduler], *, remote: bool) -> Keeper:
     """Container 0 cannot start a process on this machine from another one."""
-    if scheduler.keeper == "master" and scheduler.remote(config):
-        return "beside"
-    return scheduler.keeper
+    return "beside" if remote and scheduler.keeper == "master" else scheduler.keeper
 
 
 def launch_of(config: Config, state: StateManager, topology: str) -> TopologyLaunch | None:
@@ -38,6 +37,8 @@ def _rebuilt(config: Config, state: StateManager, topology: str) -> TopologyLaun
     execution = read_execution(state, topology)
     name = execution.scheduler if execution is not None else config.text("scheduler.name")
     scheduler = installed().scheduler(name)
+    # what was shipped is written before a container starts on another machine
+    remote = state.exists(Tree(topology).shipped)
     work = work_folder(config, topology)
     try:
         sockets = os.readlink(sockets_link(work))
@@ -49,6 +50,6 @@ def _rebuilt(config: Config, state: StateManager, topology: str) -> TopologyLaun
         config.to_plain(),
         str(work),
         sockets,
-        scheduler.remote(config),
-        keeper=keeper_of(scheduler, config),
+        remote,
+        keeper=keeper_of(scheduler, remote=remote),
     )

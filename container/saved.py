@@ -53,7 +53,9 @@ def clear_checkpoints(
 def require_store(state: StateManager, launch: TopologyLaunch, *, keep: bool) -> None:
     """Refuse a kill that could not remove the checkpoints, while nothing has been ended yet."""
     tree = Tree(launch.topology)
-    if keep or not (_has_saved(state, tree, _node(state, tree)) or _keeps_objects(state, tree)):
+    if keep or not launch.execution:
+        return
+    if not (_has_saved(state, tree, _node(state, tree)) or _keeps_objects(state, tree)):
         return
     try:
         open_checkpoint_store(Config.from_plain(launch.config)).close()
