@@ -30,7 +30,7 @@ def submitted(engine: Engine) -> Path:
 def check_logs_and_kill(engine: Engine, file: Path, sockets: Path) -> None:
     logs = engine.run("logs", "t")
     assert logs.returncode == 0, logs.stderr
-    assert "container-1 | " in logs.stdout
+    assert "topology-master | " in logs.stdout
     killed = engine.run("kill", "t")
     assert (killed.returncode, killed.stdout) == (0, "t is gone\n"), killed.stderr
     for told in (logs.stderr, killed.stderr):
