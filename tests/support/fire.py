@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import signal
@@ -15,6 +14,8 @@ from typing import NamedTuple
 
 import psutil
 from support.engine import TOPOLOGIES, Engine, wait_until
+
+from heronpy.container.launch import TopologyLaunch
 
 ENTRY = struct.Struct("<IIII")
 PROGRESS = struct.Struct("<QQQQQ")
@@ -121,7 +122,7 @@ class Fire:
         arguments = (reliability, str(folder), str(rest))
         engine.ok("submit", str(TOPOLOGIES / "under_fire.py"), *arguments, *chosen)
         self.launch_file = engine.home / "topologies" / TOPOLOGY / "launch.json"
-        self.sockets = Path(json.loads(self.launch_file.read_text())["sockets"])
+        self.sockets = Path(TopologyLaunch.read(self.launch_file).sockets)
         wait_until(lambda: self.flows({}), 60, "every path flows", engine.log_tails)
 
     def victims(self, role: str) -> list[psutil.Process]:

@@ -166,7 +166,7 @@ def test_a_container_that_ends_again_and_again_is_given_up_until_somebody_restar
 ) -> None:
     strict = Config({**config, "container.restart_attempts": 2}, {})
     impatient = msgspec.structs.replace(launch, config=strict.to_plain())
-    launch_file(config, NAME).write_bytes(msgspec.json.encode(impatient))
+    launch_file(config, NAME).write_bytes(impatient.to_json())
     scheduler_host.start(launch_file(config, NAME))
     for _ in range(3):
         eventually(lambda: len(executors(state)) == 3)
