@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from heronpy.bolt import Bolt
 from heronpy.constants import TOPOLOGY_TICK_TUPLE_FREQ_SECS
@@ -26,20 +26,30 @@ class WindowContext(NamedTuple):
     end: float
 
 
+class WindowClock(Protocol):
+    """What a window bolt asks for the time: the module `time`, or the `Clock` of a test."""
+
+    def monotonic(self) -> float:
+        """Seconds that no change of the time of day moves: the age of a tuple is a difference of two."""
+
+    def time(self) -> float:
+        """The time of day, in seconds since the epoch: only shown, in a `WindowContext`."""
+
+
 class _WindowBolt(Bolt, StatefulComponent):
     """Ticks once per window. Time is processing time: when the tuple came here."""
 
     WINDOW_DURATION_SECS: str
 
-    #: the time of day in seconds; a test may put its own clock here
-    clock: Callable[[], float] = staticmethod(time.time)
+    #: a test may put its own clock here
+    clock: WindowClock = time
 
     window_duration: float
     current_tuples: deque[Any]
     saved_state: State | None = None
     #: how long after initialize the first tick comes, if not after as long as the others
     first_tick_secs: float | None = None
-    #: when the last tick was
+    #: when the last tick was, on the monotonic clock
     _ticked: float
 
     @classmethod
@@ -69,7 +79,7 @@ class _WindowBolt(Bolt, StatefulComponent):
         # The instance starts the tick timer after this, from the same dict.
         ticks = config[TOPOLOGY_TICK_TUPLE_FREQ_SECS] = self._tick_secs(config)
         self.current_tuples = deque()
-        self._ticked = self.clock()
+        self._ticked = self.clock.monotonic()
         if self.saved_state is not None and self.saved_state.get("tuples") is not None:
             self._go_on(self.saved_state, ticks)
 
@@ -77,15 +87,16 @@ class _WindowBolt(Bolt, StatefulComponent):
         self.saved_state = stateful_state
 
     def pre_save(self, checkpoint_id: str) -> None:  # noqa: ARG002 - the interface's
+        # A monotonic reading means nothing to another process; its distance from `saved_at`, an age, does.
         if self.saved_state is not None:
-            now = self.clock()
             self.saved_state.put("tuples", self.current_tuples)
-            self.saved_state.put("saved_at", now)
+            self.saved_state.put("saved_at", self.clock.monotonic())
             self.saved_state.put("ticked", self._ticked)
 
     def _go_on(self, saved: State, ticks: float) -> None:
         """As if the clock had stood still since the state was saved: windows get what they would have got."""
-        now = self.clock()
+        now = self.clock.monotonic()
+        # From a reading of the clock that saved to the reading of this one at the same age
         away = now - saved.get("saved_at", now)
         self.current_tuples = self._later(saved.get("tuples"), away)
         self._ticked = saved.get("ticked", now) + away
@@ -98,7 +109,8 @@ class _WindowBolt(Bolt, StatefulComponent):
     def _tick_secs(cls, config: dict[str, Any]) -> float:
         return _seconds(config, cls.WINDOW_DURATION_SECS)
 
-    def _window_ending(self, now: float) -> WindowContext:
+    def _window_ending_now(self) -> WindowContext:
+        now = self.clock.time()
         end = int(now) if float(self.window_duration).is_integer() else now
         return WindowContext(end - self.window_duration, end)
 
@@ -113,8 +125,8 @@ class TumblingWindowBolt(_WindowBolt):
 
     def process_tick(self, tup: Tuple) -> None:  # noqa: ARG002 - the interface's
         done = list(self.current_tuples)
-        self._ticked = self.clock()
-        self.processWindow(self._window_ending(self._ticked), done)
+        self._ticked = self.clock.monotonic()
+        self.processWindow(self._window_ending_now(), done)
         self.current_tuples.clear()
         for old in done:
             self.ack(old)
@@ -136,14 +148,14 @@ class SlidingWindowBolt(_WindowBolt):
         self.slide_interval = self._tick_secs(config)
 
     def process(self, tup: Tuple) -> None:
-        now = self.clock()
+        now = self.clock.monotonic()
         self.current_tuples.append((tup, now))
         self._expire(now)
 
     def process_tick(self, tup: Tuple) -> None:  # noqa: ARG002 - the interface's
-        now = self._ticked = self.clock()
+        now = self._ticked = self.clock.monotonic()
         self._expire(now)
-        self.processWindow(self._window_ending(now), [held for held, _ in self.current_tuples])
+        self.processWindow(self._window_ending_now(), [held for held, _ in self.current_tuples])
 
     def _later(self, tuples: deque[Any], away: float) -> deque[Any]:
         return deque((tup, at + away) for tup, at in tuples)

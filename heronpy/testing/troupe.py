@@ -84,7 +84,7 @@ class Troupe:
             task.component.rows = fed[component.name]
             task.component.index = self._plan.task(task_id).index
         if isinstance(task.component, TumblingWindowBolt | SlidingWindowBolt):
-            task.component.clock = self._clock.time
+            task.component.clock = self._clock
         self.recorders[task_id] = Recorder(task.component, self._numbering)
         task.component.delegate = self.recorders[task_id]
         return task

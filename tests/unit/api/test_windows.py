@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.two_clocks import TwoClocks
 
 from heronpy.component import make_component
 from heronpy.context import TopologyContext
@@ -52,17 +53,10 @@ class Tumbling(TumblingWindowBolt):
         self.windows: list[tuple[WindowContext, list[Any]]] = []
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def started(cls: type[Any], config: dict[str, Any]) -> tuple[Any, Clock, Engine]:
+def started(cls: type[Any], config: dict[str, Any]) -> tuple[Any, TwoClocks, Engine]:
     logical = LogicalPlan("t", (Component("window", "bolt", "m.C", 1),))
     plan = PhysicalPlan("t", 1, logical, (Task(1, "window", 0, 1),), (), {})
-    engine, clock = Engine(), Clock()
+    engine, clock = Engine(), TwoClocks()
     bolt = make_component(cls, engine)
     bolt.clock = clock
     bolt.initialize(config, TopologyContext(plan, 1, config))
@@ -121,6 +115,88 @@ def test_each_tuple_is_in_as_many_windows_as_fit(slide: int, times: int, arrival
     seen = [tup_id for _, window in bolt.windows for tup_id in window]
     assert all(seen.count(tup_id) == times for tup_id in range(1, len(arrivals) + 1))
     assert len(engine.acked) == len(set(engine.acked))
+
+
+HOUR = 3600.0
+#: what happens next, and how many quarters of a second later
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["tuple", "tick", "clock set", "new process"]), st.integers(0, 12)), max_size=60
+)
+JUMPS = st.lists(st.sampled_from([-HOUR, HOUR, -1.0, 1.0, -40 * 365 * 24 * HOUR]), min_size=60, max_size=60)
+
+
+@given(STEPS, JUMPS)
+def test_a_sliding_window_holds_the_last_duration_however_the_clock_is_set(
+    steps: list[tuple[str, int]], jumps: list[float]
+) -> None:
+    """Ages survive a clock that is set and a process whose monotonic clock began elsewhere."""
+    bolt, clock, engine = started(Sliding, {SLIDING: 4, SLIDE: 2})
+    elapsed = 0.0
+    arrivals: list[float] = []
+    acked: list[int] = []
+    for (what, quarters), jump in zip(steps, jumps, strict=False):
+        elapsed += quarters / 4
+        clock.now += quarters / 4
+        if what == "tuple":
+            arrivals.append(elapsed)
+            bolt.process(tuple_of(len(arrivals) - 1))
+        elif what == "tick":
+            bolt.process_tick(TICK)
+            held = [tup_id for tup_id, came in enumerate(arrivals) if came > elapsed - 4]
+            assert bolt.windows[-1] == (WindowContext(int(clock.time()) - 4, int(clock.time())), held)
+            assert acked + engine.acked == [n for n, came in enumerate(arrivals) if came <= elapsed - 4]
+        elif what == "clock set":
+            clock.set_by += jump
+        else:
+            acked += engine.acked
+            bolt, clock, engine = succeeded(bolt, TwoClocks(abs(jump), clock.set_by))
+
+
+def succeeded(bolt: Any, clock: TwoClocks) -> tuple[Any, TwoClocks, Engine]:
+    """The bolt of another process, with what this one saves."""
+    state, engine = HashMapState(), Engine()
+    give_state(bolt, lambda: state)
+    bolt.pre_save("checkpoint")
+    heir = make_component(type(bolt), engine)
+    heir.clock = clock
+    give_state(heir, lambda: state)
+    heir.initialize({SLIDING: 4, SLIDE: 2}, None)
+    return heir, clock, engine
+
+
+@pytest.mark.parametrize("jump", [-HOUR, HOUR])
+def test_a_clock_that_is_set_neither_keeps_tuples_nor_throws_them_away(jump: float) -> None:
+    bolt, clock, engine = started(Sliding, {SLIDING: 4, SLIDE: 2})
+    bolt.process(tuple_of(0))
+    clock.now, clock.set_by = clock.now + 2, jump
+    bolt.process_tick(TICK)
+    for tup_id in (1, 2, 3):
+        clock.now += 2
+        bolt.process(tuple_of(tup_id))
+    bolt.process_tick(TICK)
+    now = 1008 + jump
+    assert bolt.windows == [
+        (WindowContext(now - 10, now - 6), [0]),
+        (WindowContext(now - 4, now), [2, 3]),
+    ]
+    assert engine.acked == [0, 1]
+
+
+def test_a_tumbling_window_shows_the_time_of_day_and_lasts_as_long_as_before() -> None:
+    bolt, clock, _ = started(Tumbling, {TUMBLING: 10})
+    clock.now, clock.set_by = clock.now + 3, -HOUR
+    heir = make_component(Tumbling, Engine())
+    state = HashMapState()
+    give_state(bolt, lambda: state)
+    bolt.process(tuple_of(1))
+    bolt.pre_save("checkpoint")
+    heir.clock = TwoClocks(now=5.0, set_by=7000.0)
+    give_state(heir, lambda: state)
+    heir.initialize({TUMBLING: 10}, None)
+    assert heir.first_tick_secs == 7
+    heir.clock.now += 7
+    heir.process_tick(TICK)
+    assert heir.windows == [(WindowContext(7002, 7012), [1])]
 
 
 def test_the_slide_is_the_duration_by_default_and_seconds_may_have_a_fraction() -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pytest
 from support.ensemble import Ensemble
 from support.keeping import Keeper, plan_with, restored
+from support.two_clocks import TwoClocks
 
 from heronpy import Bolt, Grouping, Spout, Topology, Tuple
 from heronpy.component import make_component
@@ -33,13 +34,6 @@ class Engine:
         self.acked.append(tup.word)
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class _Showing:
     """Keeps what it was given, by the field."""
 
@@ -61,7 +55,7 @@ SLIDING = {SlidingWindowBolt.WINDOW_DURATION_SECS: 4, SlidingWindowBolt.WINDOW_S
 TUMBLING = {TumblingWindowBolt.WINDOW_DURATION_SECS: 10}
 
 
-def started(cls: type[Any], config: dict[str, Any], state: Any, clock: Clock) -> tuple[Any, Engine]:
+def started(cls: type[Any], config: dict[str, Any], state: Any, clock: TwoClocks) -> tuple[Any, Engine]:
     engine = Engine()
     bolt = make_component(cls, engine)
     bolt.clock, bolt.windows = clock, []
@@ -75,7 +69,7 @@ def tuple_of(word: str, tup_id: object = None) -> Tuple:
     return made
 
 
-def successor(keeper: Keeper, bolt: Any, config: dict[str, Any], clock: Clock) -> tuple[Any, Engine]:
+def successor(keeper: Keeper, bolt: Any, config: dict[str, Any], clock: TwoClocks) -> tuple[Any, Engine]:
     """Saved now, through the bytes of a checkpoint, and begun anew with it a long time later."""
     bolt.pre_save("1")
     state = HashMapState()
@@ -86,7 +80,7 @@ def successor(keeper: Keeper, bolt: Any, config: dict[str, Any], clock: Clock) -
 
 
 def test_a_tumbling_window_ends_when_it_would_have_ended() -> None:
-    keeper, clock = Keeper(plan_with(4), cls=Tumbling), Clock()
+    keeper, clock = Keeper(plan_with(4), cls=Tumbling), TwoClocks()
     bolt, _ = started(Tumbling, TUMBLING, keeper.state, clock)
     assert bolt.first_tick_secs is None
     clock.now += 10
@@ -104,7 +98,7 @@ def test_a_tumbling_window_ends_when_it_would_have_ended() -> None:
 
 
 def test_a_tuple_is_in_as_many_sliding_windows_as_if_nothing_had_happened() -> None:
-    keeper, clock = Keeper(plan_with(4), cls=Sliding), Clock()
+    keeper, clock = Keeper(plan_with(4), cls=Sliding), TwoClocks()
     bolt, _ = started(Sliding, SLIDING, keeper.state, clock)
     clock.now += 1
     bolt.process(tuple_of("a"))
@@ -124,7 +118,7 @@ def test_a_tuple_is_in_as_many_sliding_windows_as_if_nothing_had_happened() -> N
 
 
 def test_at_least_once_a_tuple_in_a_window_can_still_be_acked() -> None:
-    keeper, clock = Keeper(plan_with(4), cls=Tumbling), Clock()
+    keeper, clock = Keeper(plan_with(4), cls=Tumbling), TwoClocks()
     bolt, _ = started(Tumbling, TUMBLING, keeper.state, clock)
     bolt.process(tuple_of("a", Anchored(7, 11)))
     heir, _ = successor(keeper, bolt, TUMBLING, clock)
@@ -133,7 +127,7 @@ def test_at_least_once_a_tuple_in_a_window_can_still_be_acked() -> None:
 
 
 def test_the_window_that_is_saved_does_not_change_with_the_one_that_goes_on() -> None:
-    keeper, clock = Keeper(plan_with(4), cls=Tumbling), Clock()
+    keeper, clock = Keeper(plan_with(4), cls=Tumbling), TwoClocks()
     bolt, _ = started(Tumbling, TUMBLING, keeper.state, clock)
     bolt.process(tuple_of("a"))
     bolt.pre_save("1")
@@ -147,9 +141,19 @@ def test_the_window_that_is_saved_does_not_change_with_the_one_that_goes_on() ->
 class World:
     """Outside of the topology: the time, and the windows that were shown."""
 
-    now: ClassVar[Any] = None
+    ensemble: ClassVar[Any] = None
     prepared: ClassVar[dict[bytes, list[Any]]] = {}
     committed: ClassVar[dict[bytes, list[Any]]] = {}
+
+
+class EnsembleTime:
+    """A clock for bolts that are made before the test can reach them."""
+
+    def monotonic(self) -> float:
+        now: float = World.ensemble.now
+        return now
+
+    time = monotonic
 
 
 class Numbers(StatefulComponent, Spout):
@@ -169,7 +173,7 @@ class Numbers(StatefulComponent, Spout):
 
 class Windows(TumblingWindowBolt):
     outputs: ClassVar = ["numbers"]
-    clock = staticmethod(lambda: World.now())
+    clock = EnsembleTime()
 
     def processWindow(self, window_info: WindowContext, tuples: list[Tuple]) -> None:  # noqa: N802
         if tuples:
@@ -209,8 +213,7 @@ class Windowed(Topology):
 def test_every_number_is_in_one_window_that_is_shown_whoever_dies(seed: int) -> None:
     World.prepared.clear()
     World.committed.clear()
-    ensemble = Ensemble(*placed(Windowed, 1), seed)
-    World.now = ensemble.clock
+    ensemble = World.ensemble = Ensemble(*placed(Windowed, 1), seed)
     shown: list[int] = []
     kills = 0
     try:
