@@ -16,6 +16,11 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 _DOUBLE = struct.Struct("<d")
+#: Whole numbers below this are written out. Beyond it a Decimal of one digit may stand for what would take
+#: minutes to write. Python's numeric hash is cheap, the same for equal values of all numeric types, and
+#: independent of PYTHONHASHSEED.
+_WRITTEN_DIGITS = 10_000
+_WRITTEN_BELOW = 10**_WRITTEN_DIGITS
 
 
 def key_group(key: object, groups: int) -> int:
@@ -29,7 +34,11 @@ def key_group(key: object, groups: int) -> int:
 
 
 def encode_key(key: object) -> bytes:
-    """A canonical form: equal in Python means equal bytes, in every process and for ever."""
+    """A canonical form: equal in Python means equal bytes, in every process and for ever.
+
+    Its cost grows with the size of the key, not of its value. Whole numbers from 10**10000 on may share their
+    bytes with others.
+    """
     encoder = _ENCODERS.get(type(key))
     if encoder is not None:
         return encoder(key)
@@ -47,7 +56,14 @@ def encode_key(key: object) -> bytes:
 
 
 def _integer(value: int) -> bytes:
-    return b"i" + int(value).to_bytes((value.bit_length() + 8) // 8, "little", signed=True)
+    number = int(value)  # an enum has a hash of its own
+    if -_WRITTEN_BELOW < number < _WRITTEN_BELOW:
+        return b"i" + number.to_bytes((number.bit_length() + 8) // 8, "little", signed=True)
+    return _vast(hash(number))
+
+
+def _vast(numeric_hash: int) -> bytes:
+    return b"h" + numeric_hash.to_bytes(8, "little", signed=True)
 
 
 def _float(value: float) -> bytes:
@@ -62,8 +78,12 @@ def _decimal(value: decimal.Decimal) -> bytes:
         return _float(float("nan"))
     if value.is_infinite():
         return _float(float(value))
+    if not value:
+        return _integer(0)  # whatever its exponent
     if value == value.to_integral_value():
-        return _integer(int(value))
+        if value.adjusted() < _WRITTEN_DIGITS:
+            return _integer(int(value))
+        return _vast(decimal.Decimal.__hash__(value))
     as_float = float(value)
     if value == as_float:
         return _float(as_float)

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
+from heronpy.instances.state.encoding import decode_group, encode_chunk
 from heronpy.kernel.errors import ProtocolError
 
 
@@ -119,6 +120,17 @@ def test_what_messagepack_would_change_or_refuse_arrives_all_the_same(value: Any
     [[arrived, neighbour]] = codec.decode(codec.encode([codec.freeze((value, "plain"))]))
     assert same(arrived, value)
     assert neighbour == "plain"
+
+
+def test_a_number_of_few_digits_travels_and_is_saved_in_few_bytes() -> None:
+    vast = Decimal("-1.5E+999999999999")
+    codec = PlainCodec()
+    payload = codec.encode([codec.freeze((vast,))])
+    chunk = encode_chunk({vast: vast, (vast, 1): 10**20_000})
+    assert codec.decode(payload) == [[vast]]
+    assert decode_group(chunk) == {vast: vast, (vast, 1): 10**20_000}
+    assert len(payload) < 100
+    assert len(chunk) < 8600, "10**20000 has 8305 bytes"
 
 
 @pytest.mark.parametrize("codec", [PlainCodec(), SerializerCodec(Reversing())], ids=["plain", "serializer"])

@@ -40,6 +40,22 @@ class Coded(int, enum.Enum):
     FIRST = 1, "first"
 
 
+class Vast(enum.IntEnum):
+    """Its own hash is that of its name, which another process salts differently."""
+
+    POWER = 10**20_000
+
+
+class Exact(Decimal):
+    """Equal to its value, with a hash of its own."""
+
+    __slots__ = ()
+    __eq__ = Decimal.__eq__
+
+    def __hash__(self) -> int:
+        return 7
+
+
 class Word(str):
     __slots__ = ()
 
@@ -84,6 +100,8 @@ GOLDEN: list[tuple[object, bytes, int]] = [
     (Decimal("0.1"), b"d1e-1", 177),
     (Decimal("-12.50"), b"f\x00\x00\x00\x00\x00\x00)\xc0", 84),
     (Decimal("12.345E-7"), b"d12345e-10", 220),
+    (Decimal("1E+10000"), b"h|\xe7\xfaW\x85\x9b:\x0b", 6),
+    (Decimal("-1E+999999999"), b"hv0\x18\x1f?\x9e\xae\xf8", 13),
     (uuid.UUID(int=1), b"U\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01", 171),
     (dt.date(2024, 2, 29), b"D2024-02-29", 228),
     (dt.datetime(2024, 2, 29, 12, 30, 15, 7), b"ni\xc7c\nk\x83\xd2\xe2\x00", 64),
@@ -130,6 +148,9 @@ EQUAL: list[list[Any]] = [
     [0.5, Decimal("0.5"), Decimal("0.50")],
     [2**70, float(2**70), Decimal(2**70)],
     [float("inf"), Decimal("Infinity")],
+    [Decimal("1E+10000"), 10**10_000, Decimal("10E+9999")],
+    [Decimal("1E+20000"), 10**20_000, Vast.POWER, Exact("1E+20000")],
+    [0, Decimal("0E+999999999"), Decimal("-0E-999999999")],
     [NAN, -NAN, Decimal("NaN"), Decimal("sNaN"), float("nan")],
     [Decimal("0.1"), Decimal("0.10"), Decimal("1E-1")],
     ["red", Word("red"), Colour.RED],
@@ -187,6 +208,41 @@ def test_numbers_of_different_types_agree(whole: int, exact: Decimal, real: floa
     assert encode_key(whole) == encode_key(Decimal(whole))
     assert encode_key(real) == encode_key(Decimal(real))
     assert (encode_key(exact) == encode_key(real)) == (exact == real)
+
+
+@given(st.integers(-(10**30), 10**30), st.integers(9_960, 10_040))
+def test_a_whole_number_is_one_key_on_both_sides_of_what_is_written_out(digits: int, exponent: int) -> None:
+    whole, exact = digits * 10**exponent, Decimal(digits).scaleb(exponent, decimal.Context(prec=40))
+    assert whole == exact
+    assert encode_key(whole) == encode_key(exact)
+    assert encode_key(-whole) == encode_key(exact.copy_negate())
+    assert encode_key(whole) != encode_key(whole + 1)
+
+
+def test_numbers_of_ten_thousand_digits_keep_the_bytes_that_they_always_had() -> None:
+    """Their groups are in checkpoints."""
+    for largest in (10**10_000 - 1, Decimal("9" * 10_000), -(10**10_000) + 1):
+        whole = int(largest)
+        assert encode_key(largest) == b"i" + whole.to_bytes(
+            whole.bit_length() // 8 + 1, "little", signed=True
+        )
+
+
+@pytest.mark.parametrize("exponent", ["1000000", "999999999", "999999999999999999"])
+def test_a_key_of_few_digits_costs_little_whatever_it_stands_for(exponent: str) -> None:
+    """Written out, the smallest of these takes a minute and the largest more memory than there is."""
+    vast, tiny = Decimal(f"1.5E+{exponent}"), Decimal(f"1.5E-{exponent}")
+    keys = [vast, vast.copy_negate(), tiny, (vast, "a"), Decimal(f"2.5E+{exponent}")]
+    assert [len(encode_key(key)) for key in keys] == [9, 9, len(f"d15e-{int(exponent) + 1}"), 20, 9]
+    assert len({encode_key(key) for key in keys}) == 5
+    assert encode_key(Decimal(f"15E+{int(exponent) - 1}")) == encode_key(vast)
+
+
+def test_vast_keys_spread_evenly() -> None:
+    groups = Counter(key_group(Decimal(f"1E+{10_000 + number}"), 64) for number in range(12_800))
+    assert len(groups) == 64
+    assert min(groups.values()) > 120
+    assert max(groups.values()) < 290
 
 
 @given(st.text(st.characters()), st.integers(1, 5000))
