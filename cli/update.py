@@ -197,8 +197,7 @@ def _run(
     with _told_that_it_goes_on(name, wanted):
         write_proposal(state, now, update)
         if choices.wait:
-            lately = time.time() - measuring(choices.interval)
-            before = rates_of(status, proposal.affected, since=lately)
+            before = rates_of(status, proposal.affected, within=measuring(choices.interval))
             return _follow(state, name, update, packing_line(proposal), before, choices, undo)
     click.echo(
         f"{name}: asked for plan {update.epoch}; the same command without --no-wait follows it", err=True

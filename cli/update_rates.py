@@ -18,13 +18,15 @@ LONGEST = 5.0
 ATTEMPTS = 3
 
 
-def rates_of(status: TopologyStatus, components: Sequence[str], *, since: float) -> dict[str, float]:
+def rates_of(status: TopologyStatus, components: Sequence[str], *, within: float) -> dict[str, float]:
     """Tuples a second: what a bolt takes, what a spout gives.
 
-    Empty when there is nobody to ask, or an instance was restarted after `since`, a wall-clock second: in the
-    seconds after a death a rate says how long the restart took.
+    Empty when there is no master to ask, or an instance was restarted within the last `within` seconds: after
+    a death a rate says how long the restart took.
     """
-    if status.state == "UNREACHABLE" or any(one.restarts and one.since > since for one in status.instances):
+    if status.state == "UNREACHABLE" or any(
+        one.restarts and status.at - one.since < within for one in status.instances
+    ):
         return {}
     return {name: sum(_rate(one) for one in status.instances if one.component == name) for name in components}
 
@@ -34,9 +36,10 @@ def rates_after(
 ) -> dict[str, float]:
     """The same for a whole interval in which all instances have worked by the new plan."""
     for _ in range(ATTEMPTS):
-        begun = time.time()
+        begun = time.monotonic()
         time.sleep(measuring(interval))
-        rates = rates_of(topology_status(state, name, ANSWER_TIMEOUT), components, since=begun)
+        status = topology_status(state, name, ANSWER_TIMEOUT)
+        rates = rates_of(status, components, within=time.monotonic() - begun)
         if rates:
             return rates
     return {}

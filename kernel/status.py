@@ -164,6 +164,8 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     #: one line saying who is missing, empty when nobody is
     reason: str = ""
+    #: wall-clock second of the answer, on the master's clock as all others here; 0 without a master
+    at: float = 0.0
     submitted_at: float = 0.0
     submitted_by: str = ""
     running_since: float = 0.0

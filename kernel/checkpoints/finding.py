@@ -46,7 +46,19 @@ def find_checkpoints(
         ref = _read_ref(store, name)
         if ref is not None:
             found.append(Found(topology, segments[1], ref, False))
-    return sorted(found, key=lambda one: (one.ref.at, one.ref.id), reverse=True)
+    return _newest_first(found)
+
+
+def _newest_first(found: list[Found]) -> list[Found]:
+    """Within an execution the numbers say which is newer; the time of day only orders executions."""
+    newest: dict[str, float] = {}
+    for one in found:
+        newest[one.execution] = max(one.ref.at, newest.get(one.execution, one.ref.at))
+    return sorted(
+        found,
+        key=lambda one: (one.running, newest[one.execution], one.execution, one.ref.id),
+        reverse=True,
+    )
 
 
 def choose(found: list[Found], topology: str, wanted: str) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
@@ -25,14 +26,19 @@ NAMED = 5
 
 
 class Board:
-    """Takes in beats and metrics; gives the read model."""
+    """Takes in beats and metrics; gives the read model.
+
+    Every `now` and `at` is a reading of the monotonic clock. The times of day in the read model are made of
+    ages at the moment that it is asked for, so a clock that is set changes no state and no rate.
+    """
 
     def __init__(self, plan: PhysicalPlan, header: TopologyStatus, now: float) -> None:
         self._plan = plan
         #: the parts of the status that never change: name, who submitted it, …
         self._header = header
         self._started = now
-        self._running_since = 0.0
+        #: when all instances were first up
+        self._whole_at: float | None = None
         self._heard: dict[int, float] = {}
         self._endpoints: dict[int, str] = {}
         self._incarnations: dict[int, int] = {}
@@ -94,8 +100,8 @@ class Board:
             self._beats[instance.task] = instance
             self._losses.on_beat(instance, now)
         # Noted here, not when somebody asks: a topology that ran unseen and broke is degraded, not starting.
-        if not self._running_since and all(self._is_up(task) for task in self._plan.tasks):
-            self._running_since = now
+        if self._whole_at is None and all(self._is_up(task) for task in self._plan.tasks):
+            self._whole_at = now
         return True
 
     def _is_up(self, task: Task) -> bool:
@@ -110,22 +116,25 @@ class Board:
                 key = metrics.container, report.source
                 self._managers.setdefault(key, Meter()).on_report(report, at)
 
-    def status(self, now: float, live: str) -> TopologyStatus:
-        containers = tuple(self._container(container, now) for container in self._plan.containers())
+    def status(self, now: float, wall: float, live: str) -> TopologyStatus:
+        """`wall`: the time of day at this moment."""
+        ahead = wall - now
+        containers = tuple(self._container(container, now, ahead) for container in self._plan.containers())
         missing = {container.id: container.since for container in containers if container.state != "running"}
-        instances = tuple(self._instance(task, missing, now) for task in self._plan.tasks)
+        instances = tuple(self._instance(task, missing, now, ahead) for task in self._plan.tasks)
         expected = [one for one in containers if one.id not in self.excused]
         awaited = [one for one in instances if one.container not in self.excused]
-        lost = _missing_containers(expected, now, self.asked)
+        lost = _missing_containers(expected, wall, self.asked)
         reason = _one_line([*self._what_is_given_up(), *self._restless(), *lost, *_not_running(awaited)])
         return msgspec.structs.replace(
             self._header,
             state=self._state(reason, live),
             reason=reason,
-            running_since=self._running_since,
+            at=wall,
+            running_since=0.0 if self._whole_at is None else self._whole_at + ahead,
             containers=containers,
             instances=instances,
-            backpressure=culprits(self._plan, self._held_up(instances), now),
+            backpressure=culprits(self._plan, self._held_up(instances), wall),
             lost_min=self._lost_before.least + sum(instance.lost_min for instance in instances),
             lost_max=self._lost_before.most + sum(instance.lost_max for instance in instances),
         )
@@ -142,7 +151,7 @@ class Board:
         if self.given_up or any(child.state == "given_up" for child in self.children.values()):
             return "FAILED"
         if reason:
-            return "DEGRADED" if self._running_since else "STARTING"
+            return "STARTING" if self._whole_at is None else "DEGRADED"
         return live
 
     def _what_is_given_up(self) -> list[str]:
@@ -168,14 +177,13 @@ class Board:
         # Tasks of a plan to come, or of the one before, are none either: only tasks have an index.
         return [(name, child) for name, child in self.children.items() if not name.endswith("]")]
 
-    def _container(self, container: int, now: float) -> ContainerStatus:
-        heard = self._heard.get(container, 0.0)
+    def _container(self, container: int, now: float, ahead: float) -> ContainerStatus:
         meter = self._managers.get((container, STREAM_MANAGER), Meter())
         collector = self._managers.get((container, METRICS_MANAGER), Meter())
         return ContainerStatus(
             id=container,
-            state=self._container_state(container, heard, now),
-            since=heard or self._started,
+            state=self._container_state(container, now),
+            since=self._heard.get(container, self._started) + ahead,
             endpoint=self._endpoints.get(container, ""),
             frames=int(meter.total("frames")),
             bytes=int(meter.total("bytes")),
@@ -184,10 +192,10 @@ class Board:
             rejected=int(meter.total("rejected") + collector.total("rejected")),
         )
 
-    def _container_state(self, container: int, heard: float, now: float) -> str:
+    def _container_state(self, container: int, now: float) -> str:
         if container in self.given_up:
             return "failed"
-        return "running" if heard and now - heard < SILENCE else "missing"
+        return "running" if now - self._heard.get(container, -math.inf) < SILENCE else "missing"
 
     def _condition(self, task: Task, beat: InstanceBeat, missing: Mapping[int, float]) -> tuple[str, str]:
         """State and error: a dead or stopped instance says nothing any more, but its executor does."""
@@ -202,7 +210,7 @@ class Board:
             return "silent", beat.error
         return beat.state, beat.error
 
-    def _instance(self, task: Task, missing: Mapping[int, float], now: float) -> InstanceStatus:
+    def _instance(self, task: Task, missing: Mapping[int, float], now: float, ahead: float) -> InstanceStatus:
         beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
         child = self.children.get(task.label)
         state, error = self._condition(task, beat, missing)
@@ -216,7 +224,7 @@ class Board:
             container=task.container,
             kind=kind,
             state=state,
-            since=missing.get(task.container, self._since.get(task.id, self._started)),
+            since=missing.get(task.container, self._since.get(task.id, self._started) + ahead),
             pid=beat.pid,
             incarnation=beat.incarnation,
             restarts=child.restarts if child else 0,
@@ -252,10 +260,10 @@ def _given_up(child: ChildView, why: str) -> str:
 
 
 def _missing_containers(
-    containers: Iterable[ContainerStatus], now: float, asked: Mapping[int, str]
+    containers: Iterable[ContainerStatus], wall: float, asked: Mapping[int, str]
 ) -> list[str]:
     return [
-        f"container {container.id} has been missing for {now - container.since:.0f} s"
+        f"container {container.id} has been missing for {wall - container.since:.0f} s"
         + (", another was asked for" if container.id in asked else "")
         for container in containers
         if container.state == "missing"

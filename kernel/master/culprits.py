@@ -12,9 +12,11 @@ NOTABLE = 1.0
 
 
 def culprits(
-    plan: PhysicalPlan, held_up: Mapping[int, Mapping[int, float]], now: float
+    plan: PhysicalPlan, held_up: Mapping[int, Mapping[int, float]], wall: float
 ) -> tuple[Backpressure, ...]:
     """`held_up` has for each emitter the tasks that give it no credit, and for how many seconds by now.
+
+    `wall` is the time of day.
 
     A task that holds others up because it is held up itself is no culprit: the last one down the road is.
     """
@@ -34,7 +36,7 @@ def culprits(
                 Backpressure(
                     culprit=tasks[culprit].label,
                     container=tasks[culprit].container,
-                    since=now - seconds,
+                    since=wall - seconds,
                     seconds=seconds,
                     spouts=tuple(one.label for one in waiting if one.component in spouts),
                     bolts=tuple(one.label for one in waiting if one.component not in spouts),

@@ -99,7 +99,7 @@ class TopologyMaster:
         self._registration = Registration(
             transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid(), local
         )
-        self._board = Board(scene.plan, self._header(), time.time())
+        self._board = Board(scene.plan, self._header(), time.monotonic())
         self._follower = Follower(self._state, reactor, self._refresh)
         self._containers = Containers(scene, self._board, self._follower, scene.config["container.lost"])
         #: what the spouts should be doing, as last read
@@ -226,7 +226,7 @@ class TopologyMaster:
         self._reactor.stop()
 
     def _on_container(self, beat: ContainerBeat) -> None:
-        if self._board.on_container(beat, time.time()):
+        if self._board.on_container(beat, time.monotonic()):
             self._scene.roll.on_container(beat)
             self._containers.on_heard(beat.container)
 
@@ -235,7 +235,7 @@ class TopologyMaster:
             if isinstance(message, ContainerBeat):
                 self._on_container(message)
             elif isinstance(message, ContainerMetrics):
-                self._board.on_metrics(message, time.time())
+                self._board.on_metrics(message, time.monotonic())
             elif isinstance(message, StatusRequest):
                 self._answer(self._router, identity)
             elif isinstance(message, LogsRequest | LogRequest) and self._logs is not None:
@@ -267,7 +267,7 @@ class TopologyMaster:
         """What is known here, without a look at the state tree."""
         update = self._scene.updating
         self._board.excused = update.containers if update is not None else ()
-        status = self._board.status(time.time(), self._live)
+        status = self._board.status(time.monotonic(), time.time(), self._live)
         if trouble := self._acts.trouble:
             status = msgspec.structs.replace(status, state="DEGRADED", reason=trouble)
         return msgspec.structs.replace(

@@ -40,12 +40,12 @@ class Meter:
         self.custom: dict[str, float] = {}
 
     def on_report(self, report: MetricsReport, at: float) -> None:
+        """`at` is a reading of the monotonic clock."""
         if report.incarnation < self._incarnation:
             return
         if report.incarnation > self._incarnation:
             self._dropped_before = self.dropped
-        if report.incarnation > self._incarnation or (self._readings and at < self._readings[-1].at):
-            # Somebody else's numbers, or a clock that stepped back: nothing to compare with.
+            # Another process's numbers: nothing to compare with.
             self._readings.clear()
             self._grown_at.clear()
         self._incarnation = report.incarnation

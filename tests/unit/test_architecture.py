@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from grpc_tools import protoc  # type: ignore[import-untyped]
+from support.wall_clock import MODULE, wall_clock_reads
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli")
@@ -174,6 +176,41 @@ def test_only_the_transport_imports_zmq() -> None:
 @pytest.mark.parametrize("path", DECISIONS, ids=name)
 def test_decisions_do_no_io_and_have_no_clock(path: Path) -> None:
     assert {found.partition(".")[0] for found in imports(path)} & IO == set()
+
+
+def test_every_use_of_the_wall_clock_is_argued() -> None:
+    """A new one either wants the monotonic clock, or a row in docs/clocks.md that says why not."""
+    used = {(name(path), place) for path in MODULES for place in wall_clock_reads(path.read_text())}
+    cells = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "docs/clocks.md").read_text(), re.MULTILINE)
+    argued = [(module, place) for module, *places in map(_code, cells) for place in places]
+    assert used - set(argued) == set()
+    assert sorted(argued) == sorted(used)
+
+
+def _code(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+@pytest.mark.parametrize(
+    ("source", "places"),
+    [
+        ("import time\ndef age(): return time.time()", {"age"}),
+        ("import time as t\nclass A:\n  def b(self): return t.time_ns()", {"A.b"}),
+        ("from time import time as now\nSTARTED = now()", {MODULE}),
+        ("import time\nclass A:\n  clock = staticmethod(time.time)", {"A"}),
+        ("import time\nclass A:\n  clock = time", {"A"}),
+        ("import time\ndef f(): return time.strftime('%H')", {"f"}),
+        ("import time\ndef f(at): return time.strftime('%H', time.localtime(at))", set()),
+        ("import time\ndef f(): return time.strftime('%H', time.localtime())", {"f"}),
+        ("import datetime as dt\ndef f(): return dt.datetime.now(dt.UTC)", {"f"}),
+        ("from datetime import datetime\ndef f():\n  return [datetime.utcnow() for _ in '']", {"f"}),
+        ("from datetime import date\nasync def f(): return date.today()", {"f"}),
+        ("import uuid\ndef f(): return uuid.uuid1()", {"f"}),
+        ("import time\ndef f(clock): time.sleep(time.monotonic() - clock.time() - clock.now)", set()),
+    ],
+)
+def test_uses_of_the_wall_clock_are_found_by_whatever_name(source: str, places: set[str]) -> None:
+    assert wall_clock_reads(source) == places
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -38,6 +38,18 @@ def test_of_a_running_topology_only_what_its_node_says_counts(store: CheckpointS
     ]
 
 
+def test_a_clock_that_was_set_back_makes_no_older_checkpoint_the_newest(store: CheckpointStore) -> None:
+    """To begin with an older one would repeat what sinks have committed since."""
+    saved(store, 9, execution="e0", at=5000.0)
+    before, after = saved(store, 1, at=7000.0), saved(store, 2, at=3400.0)
+    dead = find_checkpoints(store, NAME)
+    assert [(one.execution, one.ref.id) for one in dead] == [("e1", 2), ("e1", 1), ("e0", 9)]
+    assert choose(dead, NAME, "").ref == after
+    running = find_checkpoints(store, NAME, "e1", Checkpoints(started=2, complete=(after,)))
+    assert [(one.execution, one.ref.id) for one in running] == [("e1", 2), ("e0", 9)]
+    assert choose(dead, NAME, "1").ref == before
+
+
 def test_one_is_chosen_by_its_number_or_as_the_newest(store: CheckpointStore) -> None:
     old, new = saved(store, 3, execution="e0", at=10.0), saved(store, 3, at=20.0)
     other = saved(store, 2, at=15.0)

@@ -107,13 +107,6 @@ def test_a_burst_as_the_first_thing_heard_makes_no_peak_either() -> None:
     assert meter.rate("emitted") == 0.0
 
 
-def test_a_clock_that_steps_back_costs_one_rate_and_no_more() -> None:
-    meter = fed((5000.0, report(emitted=100)), (5001.0, report(emitted=200)), (1400.0, report(emitted=300)))
-    assert meter.rate("emitted") == 0.0
-    meter.on_report(report(emitted=400), 1401.0)
-    assert meter.rate("emitted") == 100.0
-
-
 @settings(deadline=None)
 @given(st.lists(st.floats(min_value=0.001, max_value=3.0), min_size=1, max_size=50))
 def test_a_steady_process_has_a_steady_rate_however_often_it_reports(pauses: list[float]) -> None:
