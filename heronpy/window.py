@@ -96,7 +96,7 @@ class _WindowBolt(Bolt, StatefulComponent):
     def _go_on(self, saved: State, ticks: float) -> None:
         """As if the clock had stood still since the state was saved: windows get what they would have got."""
         now = self.clock.monotonic()
-        # From a reading of the clock that saved to the reading of this one at the same age
+        # What turns a reading of the clock that saved into one of this clock, at the same age.
         away = now - saved.get("saved_at", now)
         self.current_tuples = self._later(saved.get("tuples"), away)
         self._ticked = saved.get("ticked", now) + away

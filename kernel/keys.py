@@ -16,11 +16,12 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 _DOUBLE = struct.Struct("<d")
-#: Whole numbers below this are written out. Beyond it a Decimal of one digit may stand for what would take
-#: minutes to write. Python's numeric hash is cheap, the same for equal values of all numeric types, and
+#: Whole numbers of so many digits are written out. Beyond that a Decimal of one digit may stand for one that
+#: takes minutes. Python's numeric hash is cheap, the same for equal values of all numeric types, and
 #: independent of PYTHONHASHSEED.
 _WRITTEN_DIGITS = 10_000
-_WRITTEN_BELOW = 10**_WRITTEN_DIGITS
+_VAST = 10**_WRITTEN_DIGITS
+_VAST_BITS = _VAST.bit_length()
 
 
 def key_group(key: object, groups: int) -> int:
@@ -57,9 +58,10 @@ def encode_key(key: object) -> bytes:
 
 def _integer(value: int) -> bytes:
     number = int(value)  # an enum has a hash of its own
-    if -_WRITTEN_BELOW < number < _WRITTEN_BELOW:
-        return b"i" + number.to_bytes((number.bit_length() + 8) // 8, "little", signed=True)
-    return _vast(hash(number))
+    bits = number.bit_length()
+    if bits >= _VAST_BITS and abs(number) >= _VAST:
+        return _vast(hash(number))
+    return b"i" + number.to_bytes((bits + 8) // 8, "little", signed=True)
 
 
 def _vast(numeric_hash: int) -> bytes:
