@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
+from heronpy.instances.shown import shown
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.keys import encode_key, key_group
 
@@ -57,4 +58,4 @@ class Fields(Generic[T]):
                 encode_key(row[column])
             except TypeError as error:
                 return TopologyError(f"field {name!r} of {self._where}: {error}")
-        return TopologyError(f"a key of {self._where} cannot be encoded: {self._key(row)!r}")
+        return TopologyError(f"a key of {self._where} cannot be encoded: {shown(self._key(row))}")

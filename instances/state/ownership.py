@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from heronpy.errors import DefinitionError
+from heronpy.instances.shown import shown
 from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.keys import key_group
 from heronpy.kernel.plans import Input, PhysicalPlan
@@ -43,7 +44,7 @@ class Ownership:
         fields = self._fields
         if len(fields) > 1 and not (isinstance(key, tuple) and len(key) == len(fields)):
             msg = (
-                f"{key!r} is no key of {self._task.label}: its input is grouped by {', '.join(fields)},"
+                f"{shown(key)} is no key of {self._task.label}: its input is grouped by {', '.join(fields)},"
                 f" so its keys are tuples of {len(fields)}"
             )
             raise KeyNotOwned(msg, hint=_example(fields))
@@ -51,7 +52,7 @@ class Ownership:
         owner = self._owners[group]
         if owner != self._task.id:
             msg = (
-                f"key {key!r} is in key group {group}, which belongs to {self._plan.task(owner).label}"
+                f"key {shown(key)} is in key group {group}, which belongs to {self._plan.task(owner).label}"
                 f" and not to {self._task.label}"
             )
             raise KeyNotOwned(msg, hint=f"{_example(fields)}, for tuples that come by fields grouping")
@@ -80,7 +81,8 @@ class SplitOwnership:
         number = self._numbers.get(key)
         if number is None:
             msg = (
-                f"{key!r} is no split of {self._task.component!r}, so {self._task.label} has no state for it"
+                f"{shown(key)} is no split of {self._task.component!r},"
+                f" so {self._task.label} has no state for it"
             )
             raise KeyNotOwned(msg, hint="for split in self.splits: self.state.get(split)")
         owner = self._owners[number]

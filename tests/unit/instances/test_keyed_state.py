@@ -167,6 +167,19 @@ def test_a_foreign_key_is_explained_and_passes_for_nothing_else() -> None:
     assert not isinstance(caught.value, LookupError)
 
 
+def test_a_foreign_key_that_python_does_not_print_is_explained_too() -> None:
+    plan = plan_by("word")
+    foreign = next(key for key in range(10**9000, 10**9000 + 99) if task_for(plan, (key, 0), "word") != 2)
+    with pytest.raises(KeyNotOwned, match=r"^key a int whose repr failed \(ValueError\) is in key group "):
+        state_of(plan, 2, Bolt).get(foreign)
+    long = next(
+        key for key in map(str, range(10**4000, 10**4000 + 99)) if task_for(plan, (key,), "word") != 2
+    )
+    with pytest.raises(KeyNotOwned) as caught:
+        state_of(plan, 2, Bolt).get(long)
+    assert len(str(caught.value)) < 700
+
+
 @pytest.mark.parametrize("key", ["heron", ("heron",), ("heron", 1, 2)], ids=repr)
 def test_a_key_of_another_shape_is_explained(key: Any) -> None:
     with pytest.raises(KeyNotOwned) as caught:
