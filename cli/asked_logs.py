@@ -19,6 +19,7 @@ from heronpy.kernel.log_client import LogClient
 from heronpy.kernel.log_desk import MOST
 from heronpy.kernel.log_file import SUFFIX
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.private import make_private, private
 from heronpy.kernel.tree import Tree
 
 #: most bytes of a log that are brought here; of a longer one it is the end
@@ -42,8 +43,8 @@ def fetch_logs(config: Config, state: StateManager, name: str) -> None:
     folder = log_folder(config, name)
     with LogClient(state, name) as client:
         for log, extent in client.extents().items():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open(folder / f"{log}{SUFFIX}", "wb") as file:
+            make_private(folder)
+            with open(folder / f"{log}{SUFFIX}", "wb", opener=private) as file:
                 for offset in range(max(extent.start, extent.stop - KEPT), extent.stop, MOST):
                     file.write(client.read(log, offset, min(MOST, extent.stop - offset)))
 

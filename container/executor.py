@@ -11,10 +11,10 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from heronpy.container.child import Start, configure_logging, log_caps
 from heronpy.container.execution import is_current
+from heronpy.container.folders import make_sockets_folder
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.nursery import CHILD, ZYGOTE, Nursery, spawn
 from heronpy.container.reaper import end_strangers, reap
@@ -24,12 +24,14 @@ from heronpy.container.scheduler_keeper import SchedulerKeeper
 from heronpy.container.supervisor import Clock, Supervisor, Wanted
 from heronpy.container.wanted import wanted_children
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, NodeMissing, PeerLost, StateError, VersionConflict
+from heronpy.kernel.errors import HeronError, NodeMissing, PeerLost, StateError, UserError, VersionConflict
 from heronpy.kernel.lifeline import has_beaten
 from heronpy.kernel.log_file import cap_logs
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.plugin.scheduler import HOPELESS
+from heronpy.kernel.private import make_private
 from heronpy.kernel.pulse import Pulse
 from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Tree
@@ -118,9 +120,6 @@ class Executor:
             signal.signal(number, self._on_stop_signal)
         # a handler of any kind makes the signal write its wake-up byte
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        self._launch.logs.mkdir(parents=True, exist_ok=True)
-        for folder in (Path(self._launch.sockets), self._launch.container_sockets(self._container)):
-            folder.mkdir(mode=0o700, exist_ok=True)
         for path in (self._tree.packing_plan, self._tree.update):
             self._state.watch(path, self._on_plan_watch)
         if self._keeper is not None:
@@ -344,6 +343,12 @@ def run_container(
     if not is_current(state, launch):
         log.error("topology %s is not in the state tree", launch.topology)
         return FENCED
+    try:
+        make_private(launch.logs)
+        make_sockets_folder(launch, container)
+    except UserError as error:
+        log.error("%s", error)
+        return HOPELESS
     return Executor(launch_file, container, state, nursery, child, lifeline).run()
 
 

@@ -26,6 +26,7 @@ from heronpy.kernel.errors import HeronError, PluginError, StateError
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
+from heronpy.kernel.private import make_private, private
 from heronpy.kernel.sessions import Session
 from heronpy.kernel.tree import Tree
 
@@ -50,7 +51,7 @@ class Guest:
 
     def write_output_to(self, name: str) -> None:
         """From now on this process speaks to a log of the topology."""
-        self.launch.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.launch.logs)
         log_file = os.open(self.launch.logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         for descriptor in (1, 2):
             os.dup2(log_file, descriptor)
@@ -63,7 +64,8 @@ class Guest:
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
             msgspec.json.decode(record.read_bytes(), type=Session).kill(f"container {container}")
         draft = record.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(msgspec.json.encode(Session.of_this_process()))
+        with open(draft, "wb", opener=private) as file:
+            file.write(msgspec.json.encode(Session.of_this_process()))
         draft.replace(record)
 
     def take_address(self, state: StateManager) -> None:
@@ -73,7 +75,8 @@ class Guest:
             values = {**config["values"], "transport.host": os.environ.get(HOST) or state.own_address}
             self.launch = msgspec.structs.replace(self.launch, config={**config, "values": values})
             draft = self.launch_file.with_suffix(f".{os.getpid()}")
-            draft.write_bytes(self.launch.to_json())
+            with open(draft, "wb", opener=private) as file:
+                file.write(self.launch.to_json())
             draft.replace(self.launch_file)
 
     def leave(self, state: StateManager) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from heronpy.container.child import configure_logging
 from heronpy.container.execution import is_current, read_execution
-from heronpy.container.folders import launch_file
+from heronpy.container.folders import launch_file, renew_sockets
 from heronpy.container.host_process import MODULE, HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher, read_shipped
@@ -28,6 +28,7 @@ from heronpy.kernel.errors import HeronError, NodeExists, UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
+from heronpy.kernel.private import make_private, private
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def start(file: Path, *, timeout: float = 120.0) -> None:
         _start_elsewhere(path, launch, timeout)
         return
     logs = launch.logs
-    logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(logs)
     log_file = logs / "scheduler.log"
     reader, writer = os.pipe()
     with open(reader, "rb", buffering=0) as ready:
@@ -105,7 +106,7 @@ def _start_elsewhere(file: Path, launch: TopologyLaunch, timeout: float) -> None
 
 def _run_detached(file: Path, log_file: Path, ready: int) -> None:
     command = [sys.executable, "-P", "-m", MODULE]
-    with log_file.open("ab") as output:
+    with open(log_file, "ab", opener=private) as output:
         # returns soon: it forks away from us as soon as it can
         subprocess.run(
             [*command, str(file), "--ready", str(ready)],
@@ -134,6 +135,7 @@ def host(file: str, ready: int | None = None) -> None:
         if scheduler is None:
             _tell(ready)
         else:
+            renew_sockets(Path(file))
             SchedulerHost(file, state, scheduler).run(lambda: _tell(ready))
     finally:
         state.close()

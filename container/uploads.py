@@ -35,7 +35,7 @@ def upload(launch: TopologyLaunch, registry: Registry, source: Source) -> tuple[
             package, parcel = Path(folder) / PACKAGE, Path(folder) / LAUNCH
             build_package(package, config, registry, source)
             shipped = _put(uploader, package, PACKAGE, launch.execution)
-            travelling = msgspec.structs.replace(launch, work="", sockets="")
+            travelling = msgspec.structs.replace(launch, work="")
             parcel.write_bytes(msgspec.json.encode(Parcel.of(travelling, shipped.sha256, secrets)))
             own = (shipped, _put(uploader, parcel, LAUNCH, launch.execution))
             return (*own, *(_secret(config, each) for each in secrets))

@@ -20,6 +20,8 @@ from typing import Any, Final, NamedTuple
 
 from typing_extensions import override
 
+from heronpy.kernel.private import private
+
 SUFFIX: Final = ".log"
 
 #: bytes that a process writes between two looks at the size of its log, and at the room on the disk
@@ -144,7 +146,7 @@ def shrink_log(path: Path) -> bool:
             part.path.unlink(missing_ok=True)
         os.truncate(file.fileno(), 0)
         _mark(path, last.first + last.size - len(end))
-        with path.open("ab") as log:
+        with open(path, "ab", opener=private) as log:
             log.write(end)
         return True
     return False
@@ -166,7 +168,7 @@ def _rotate(path: Path, caps: Caps) -> None:
             return
         draft = path.with_name(f"{path.name}.new")
         file.seek(skipped)
-        with draft.open("wb") as copy:
+        with open(draft, "wb", opener=private) as copy:
             shutil.copyfileobj(file, copy, LOOK_BYTES)
         os.truncate(file.fileno(), 0)
         draft.rename(_part_path(path, current.first + skipped))
@@ -195,7 +197,7 @@ def _mark(path: Path, first: int) -> None:
     """Nothing is left of what was before this position."""
     for part in log_parts(path)[:-1]:
         part.path.unlink(missing_ok=True)
-    _part_path(path, first).touch()
+    _part_path(path, first).touch(mode=0o600)
 
 
 def _part_path(path: Path, first: int) -> Path:

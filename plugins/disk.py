@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.private import NotPrivate, require_ours, require_sticky
 
 #: nothing that is kept can have this name, since it begins with a dot
 UNFINISHED = ".unfinished"
@@ -39,6 +40,9 @@ def disk_errors(what: str, error: type[UserError], otherwise: str) -> Iterator[N
     """Turn an OSError into one line: that `what` cannot be used, why, and what to do, or `otherwise`."""
     try:
         yield
+    except NotPrivate as raised:
+        msg = f"cannot use {what}: {raised}"
+        raise error(msg, hint=f"remove it or take others' rights away, or {otherwise}") from raised
     except OSError as raised:
         why, hint = _ADVICE.get(raised.errno or 0, (raised.strerror or str(raised), "check that disk"))
         msg = f"cannot use {what}: {why}"
@@ -52,6 +56,8 @@ def replacing(path: Path, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
     The writer holds a lock on it, so that `clear_unfinished` can tell what a dead one left.
     """
     make_folder(aside)
+    if aside != path.parent:
+        require_ours(aside)
     unfinished = aside / secrets.token_hex(12)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
@@ -64,6 +70,12 @@ def replacing(path: Path, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def require_unshared(folder: Path) -> None:
+    """NotPrivate for a folder, if it is there, where every account could exchange what is kept."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        require_sticky(folder, others=0o002)
 
 
 def clear_unfinished(folder: Path) -> None:

@@ -50,6 +50,8 @@ def temporary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(folder))
         patch.setattr(tempfile, "tempdir", str(folder))
+        # sockets folders would be made there, where `nothing_left` does not look
+        patch.delenv("XDG_RUNTIME_DIR", raising=False)
         yield folder
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -21,6 +21,7 @@ from heronpy.kernel.plugin.metric_sink import MetricSink
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.private import make_private
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
 from heronpy.kernel.registrations import Follower, register
 from heronpy.kernel.transport import Reactor, Transport
@@ -103,7 +104,7 @@ class MetricsManager:
         """A sink that cannot start is logged and left out: metrics never stop a topology."""
         folder = Path(self._launch.work) / "metrics"
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
+            make_private(folder)
             sink = registry.metric_sink(name)()
             sink.initialize(config, self._launch.topology, self._child.container, str(folder))
         except Exception:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 #: the earliest time that a zip can say
@@ -14,10 +14,11 @@ _NO_TIME = (1980, 1, 1, 0, 0, 0)
 _LEVEL = 1
 
 
-def write_archive(path: Path, main: str, files: Iterable[tuple[str, Path]]) -> None:
-    """A zip that Python can run: the text of its `__main__`, and names in it with their paths here."""
+def write_archive(path: Path, modules: Mapping[str, str], files: Iterable[tuple[str, Path]]) -> None:
+    """A zip that Python can run: what its `__main__` is made of, and names in it with their paths here."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        _add(archive, "__main__.py", main.encode())
+        for name, text in modules.items():
+            _add(archive, name, text.encode())
         for name, file in sorted(dict(files).items()):
             _add(archive, name, file.read_bytes())
 

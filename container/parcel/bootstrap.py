@@ -1,7 +1,7 @@
 """The `__main__` of a package: makes a machine that has only a bare Python one that runs containers.
 
 `python heronpy.pyz container launch.json K [--lifeline]`, or `python heronpy.pyz host launch.json`.
-Nothing but the standard library is there yet.
+Nothing but the standard library is there yet, and heronpy/kernel/private.py in the package itself.
 """
 
 import fcntl
@@ -16,6 +16,8 @@ import tempfile
 import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
+
+from heronpy.kernel.private import NotPrivate, make_private, own_folder, private, temporary_place
 
 #: exit status that says that starting again will not help
 HOPELESS = 78
@@ -38,6 +40,9 @@ def main(argv: list[str]) -> NoReturn:
         folder = _unpacked(package, root, parcel["sha256"])
         who = words[0] if role == "container" else role
         launch = _own_launch(parcel, root, folder, who)
+    except NotPrivate as error:
+        print(f"error: {error} (try: remove it, or set TMPDIR to a folder of your own)", file=sys.stderr)
+        sys.exit(HOPELESS)
     except Refused as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(HOPELESS)
@@ -73,29 +78,28 @@ def _check_sum(package: Path, expected: str) -> None:
 
 
 def _root(execution: str) -> Path:
-    """The topology's folder on this machine; its path is short, because sockets lie in it."""
-    chosen = tempfile.gettempdir()
-    root = Path(chosen if len(chosen) <= 40 else "/tmp") / f"heronpy-{os.getuid()}-{execution}"
-    root.mkdir(mode=0o700, exist_ok=True)
-    seen = root.lstat()
-    if not stat.S_ISDIR(seen.st_mode) or seen.st_uid != os.getuid() or seen.st_mode & 0o077:
-        msg = f"{root} is not a folder that is ours alone (try: remove it)"
-        raise Refused(msg)
-    return root
+    """The topology's folder on this machine; its path is short, because sockets lie in it.
+
+    Containers of the topology share it, so all of them must know its name; it is checked each time.
+    """
+    return temporary_place() / f"heronpy-{os.getuid()}-{execution}"
 
 
 def _hold(root: Path) -> int:
     """As long as somebody holds this lock, nobody removes the folder."""
     while True:
-        root.mkdir(mode=0o700, exist_ok=True)
-        lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            own_folder(root)
+            lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:
+            continue  # the container that ended last has just removed it
         fcntl.flock(lock, fcntl.LOCK_SH)
         try:
             if os.fstat(lock).st_ino == (root / "lock").stat().st_ino:
                 return lock
         except FileNotFoundError:
             pass
-        # whoever ended last removed it all between our two looks
+        # the container that ended last removed it all between our two looks
         os.close(lock)
 
 
@@ -130,8 +134,8 @@ def _unpack(package: Path, folder: Path) -> None:
                 msg = f"{package} holds {info.filename!r}, which is no plain file below its folder"
                 raise Refused(msg)
             target = folder / name
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with archive.open(info) as source, open(target, "xb") as copy:
+            make_private(target.parent)
+            with archive.open(info) as source, open(target, "xb", opener=private) as copy:
                 shutil.copyfileobj(source, copy)
 
 
@@ -145,9 +149,9 @@ def _own_launch(parcel: dict[str, Any], root: Path, folder: Path, who: str) -> P
     launch.update(work=str(root / "work"), sockets=str(root / "sockets"), package=str(folder))
     path = root / f"launch-{who}.json"
     draft = path.with_suffix(f".{os.getpid()}")
-    draft.touch(mode=0o600)
     text = json.dumps(launch)
-    draft.write_text(f'{{"sha256": "{hashlib.sha256(text.encode()).hexdigest()}", "launch": {text}}}')
+    with open(draft, "w", opener=private) as file:
+        file.write(f'{{"sha256": "{hashlib.sha256(text.encode()).hexdigest()}", "launch": {text}}}')
     draft.replace(path)
     return path
 
@@ -157,8 +161,8 @@ def _kept(secret: Path, folder: Path) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     kept = folder / secret.name
     draft = kept.with_suffix(f".{os.getpid()}")
-    draft.touch(mode=0o600)
-    draft.write_bytes(secret.read_bytes())
+    with open(draft, "wb", opener=private) as file:
+        file.write(secret.read_bytes())
     draft.replace(kept)
     secret.unlink()
     return kept

@@ -16,6 +16,7 @@ from heronpy.container.parcel import bootstrap
 from heronpy.container.parcel.archive import write_archive
 from heronpy.container.parcel.code import code_files
 from heronpy.container.parcel.distributions import files_of, walk, with_requirements
+from heronpy.kernel import private
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Source
@@ -78,7 +79,15 @@ def build_package(path: Path, config: Config, registry: Registry, source: Source
         files.update(code_files(source, config.integer("upload.limit")))
         secrets = {Path(config.text(each)).resolve() for each in secret_settings(config, registry)}
         harmless = [(name, file) for name, file in files.items() if file.resolve() not in secrets]
-        write_archive(path, Path(bootstrap.__file__).read_text(encoding="utf-8"), harmless)
+        write_archive(path, _first_modules(), harmless)
+
+
+def _first_modules() -> dict[str, str]:
+    """What a bare Python runs from the package before it is unpacked."""
+    texts = {"heronpy/__init__.py": "", "heronpy/kernel/__init__.py": ""}
+    for name, module in (("__main__.py", bootstrap), ("heronpy/kernel/private.py", private)):
+        texts[name] = Path(module.__file__).read_text(encoding="utf-8")
+    return texts
 
 
 def _wanted_by_user(config: Config, folder: Path) -> Iterator[tuple[str, Path]]:

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from heronpy.kernel.private import readable
 from heronpy.sinks.staging import StagingSink, absolute, discard, sync
 from heronpy.spec import HeronComponentSpec
 from heronpy.stream import Stream
@@ -114,7 +115,9 @@ class FileSink(StagingSink):
 
     def _open(self) -> None:
         self._path = self.stage()
-        self._file = self._path.open("x", _BUFFER, encoding="utf-8", errors="backslashreplace", newline="\n")
+        self._file = open(  # noqa: SIM115 - closed by prepare() or close()
+            self._path, "x", _BUFFER, "utf-8", "backslashreplace", "\n", opener=readable
+        )
 
 
 def with_given(config: dict[str, Any] | None, given: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from heronpy.bolt import Bolt
 from heronpy.errors import DefinitionError
 from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.private import NotPrivate, keep_others_out, require_ours
 from heronpy.transactions import TransactionalSink
 from heronpy.tuple import Tuple
 
@@ -35,10 +36,13 @@ class StagingSink(TransactionalSink, Bolt):
         """In initialize: make sure that the folder is there and can be written to."""
         self.staging, self._written, self._prepared = folder, [], {}
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_staging(folder)
             probe = self.stage()
-            probe.touch()
+            probe.touch(mode=0o600)
             probe.unlink()
+        except NotPrivate as error:
+            msg = f"{type(self).__qualname__} cannot write there: {error}"
+            raise TopologyError(msg, hint="remove it, or choose a folder of your own") from error
         except OSError as error:
             msg = f"{type(self).__qualname__} cannot write to {folder}: {error.strerror}"
             raise TopologyError(msg) from error
@@ -84,6 +88,15 @@ class StagingSink(TransactionalSink, Bolt):
         for path in self.staging.iterdir():
             if path.name.startswith(f"{self.owner}{_MARK}"):
                 discard(path)
+
+
+def _make_staging(folder: Path) -> None:
+    """What is committed comes from it, so it is this account's. What is above it is the user's."""
+    for missing in [each for each in reversed(folder.parents) if not each.exists()]:
+        missing.mkdir(mode=0o755, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    require_ours(folder)
+    keep_others_out(folder)
 
 
 def _discarded(staged: Path) -> TopologyError:

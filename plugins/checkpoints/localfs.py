@@ -12,7 +12,7 @@ from typing_extensions import override
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ObjectMissing, StoreError
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore, checked_object
-from heronpy.plugins.disk import UNFINISHED, clear_unfinished, disk_errors, replacing
+from heronpy.plugins.disk import UNFINISHED, clear_unfinished, disk_errors, replacing, require_unshared
 
 
 class LocalFsStore(CheckpointStore):
@@ -31,6 +31,7 @@ class LocalFsStore(CheckpointStore):
         self._root = Path(chosen).expanduser().absolute() if chosen else config.home / "checkpoints"
         self._unfinished = self._root / UNFINISHED
         with self._disk_errors():
+            require_unshared(self._root)
             clear_unfinished(self._unfinished)
 
     @override

@@ -17,6 +17,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import parse_size
 from heronpy.kernel.errors import ConfigError
 from heronpy.kernel.plugin.metric_sink import MetricSink, Sample
+from heronpy.kernel.private import private
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ class JsonLines(MetricSink):
 
     def _opened(self) -> FileIO:
         if self._file is None:
-            self._file = open(self._path, "ab+", buffering=0)  # noqa: SIM115 - closed by close()
+            self._file = open(self._path, "ab+", buffering=0, opener=private)  # noqa: SIM115 - closed by close()
             _cut_half_line(self._file)
         return self._file
 

@@ -13,6 +13,7 @@ from typing_extensions import override
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ConfigError, PluginError
 from heronpy.kernel.plugin.metric_sink import MetricSink, Sample
+from heronpy.kernel.private import private
 
 if TYPE_CHECKING:
     from heronpy.plugins.metrics.exposition import Endpoint
@@ -44,7 +45,8 @@ class Prometheus(MetricSink):
         self._endpoint = _endpoint(_port(config, container))
         self._address = Path(folder) / f"prometheus-{container}.url"
         try:
-            self._address.write_text(f"{self._endpoint.url}\n")
+            with open(self._address, "w", opener=private) as file:
+                file.write(f"{self._endpoint.url}\n")
         except OSError as error:
             log.warning("cannot write %s (%s); metrics are at %s", self._address, error, self._endpoint.url)
 

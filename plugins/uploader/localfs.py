@@ -12,14 +12,14 @@ from typing_extensions import override
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UploadError
 from heronpy.kernel.plugin.uploader import Uploader, checked_upload
-from heronpy.plugins.disk import UNFINISHED, clear_unfinished, disk_errors, replacing
+from heronpy.plugins.disk import UNFINISHED, clear_unfinished, disk_errors, replacing, require_unshared
 
 
 class LocalFsUploader(Uploader):
     """Files in `upload.path`, or in `uploads` in home. Their URLs are file:///….
 
-    In home they are for the own user alone. In a folder that was chosen they have the usual mode, for
-    containers may run as somebody else; who may look into that folder is up to its owner.
+    In home only the own account may read them. In a folder that was chosen others may read them, for
+    containers may run under another account; its owner decides which accounts may look into the folder.
     """
 
     @override
@@ -29,9 +29,10 @@ class LocalFsUploader(Uploader):
             msg = f"upload.path is {chosen!r}, and the uploader 'localfs' wants a folder"
             raise UploadError(msg, hint="--set upload.uploader=fsspec")
         self._root = Path(chosen).expanduser().absolute() if chosen else config.home / "uploads"
-        self._mode = 0o666 if chosen else 0o600
+        self._mode = 0o644 if chosen else 0o600
         self._unfinished = self._root / UNFINISHED
         with self._disk_errors():
+            require_unshared(self._root)
             clear_unfinished(self._unfinished)
 
     @override

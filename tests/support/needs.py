@@ -46,6 +46,11 @@ def needs_root_of_the_network() -> None:
     needs_command("ip", "iproute2")
 
 
+def needs_second_account() -> None:
+    """For what another account on the same machine tries."""
+    needs(os.geteuid() == 0, "only root can start a process under another account (try: as root)")
+
+
 def needs_namespaces() -> None:
     """For networks and file systems of a test's own."""
     for command in ("unshare", "nsenter"):

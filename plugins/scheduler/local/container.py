@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from heronpy.kernel.plugin import Launch
+from heronpy.kernel.private import make_private
 from heronpy.kernel.processes import boot_id, process, processes
 from heronpy.kernel.sessions import Session
 from heronpy.plugins.scheduler.local.record import Record, Records
@@ -61,7 +62,7 @@ def start(launch: Launch, records: Records) -> LocalContainer:
     record = Record(launch.container, secrets.token_hex(8), boot_id())
     records.write(record)
     folder = Path(launch.log_folder)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     log = os.open(folder / f"container-{launch.container}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         started = subprocess.Popen(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from heronpy.kernel.private import make_private, private
+
 
 class Record(msgspec.Struct, frozen=True):
     """One container: its first process, which leads its session and its process group."""
@@ -29,10 +31,11 @@ class Records:
         self._folder = folder
 
     def write(self, record: Record) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder)
         path = self._path(record.container)
         draft = path.with_suffix(".new")
-        draft.write_bytes(msgspec.json.encode(record))
+        with open(draft, "wb", opener=private) as file:
+            file.write(msgspec.json.encode(record))
         os.replace(draft, path)
 
     def remove(self, container: int) -> None:

@@ -21,6 +21,7 @@ from pyspark.util import InheritableThread
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Resources
 from heronpy.kernel.plugin.scheduler import HOPELESS
+from heronpy.kernel.private import make_private
 from heronpy.kernel.processes import process
 from heronpy.plugins.scheduler.spark import task
 from heronpy.plugins.scheduler.spark.reasons import is_hopeless, reason
@@ -156,7 +157,7 @@ class Driver:
 
 def _own_folder(scratch: Path) -> Path:
     """Another driver of the topology may still be about to end, in one of its own."""
-    scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(scratch)
     for left in scratch.iterdir():
         if (owner := process(int(left.name))) is None or not owner.alive:
             shutil.rmtree(left, ignore_errors=True)

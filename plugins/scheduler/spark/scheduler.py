@@ -19,6 +19,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launch, Launcher, Scheduler
+from heronpy.kernel.private import make_private
 from heronpy.kernel.wakeup import Wakeup
 from heronpy.plugins.scheduler.spark import preflight
 from heronpy.plugins.scheduler.spark.door import Door
@@ -248,7 +249,7 @@ class SparkScheduler(Scheduler):
 
 def _log_file(launch: Launch) -> str:
     folder = Path(launch.log_folder)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     path = folder / f"container-{launch.container}.log"
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     return str(path)

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from heronpy.kernel.errors import StateError
+from heronpy.kernel.private import make_private
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.sessions import SESSIONS
 from heronpy.plugins.state.localfs.tree import TMP
@@ -18,7 +19,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def open_root(folder: Path) -> Descriptor:
     """Make the folder if needed, keep others out, and open it."""
     try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder.parent)
     except (FileExistsError, FileNotFoundError, NotADirectoryError):
         msg = f"{folder.parent} is not a folder and cannot be made one"
         raise StateError(msg, hint="set `home` to another folder") from None

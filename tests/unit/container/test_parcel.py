@@ -79,10 +79,10 @@ def test_a_folder_that_is_too_large_is_named(project: Source) -> None:
 def test_the_same_files_make_the_same_package(tmp_path: Path, project: Source) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     files = dict(code_files(project, 1000))
-    write_archive(first, "main", files.items())
+    write_archive(first, {"__main__.py": "main"}, files.items())
     for path in files.values():
         os.utime(path, (1, 1))
-    write_archive(second, "main", reversed(files.items()))
+    write_archive(second, {"__main__.py": "main"}, reversed(files.items()))
     assert sha256_of(first) == sha256_of(second)
 
 

@@ -1,0 +1,118 @@
+"""Folders and files that belong to this account alone, in places that other accounts use as well.
+
+The standard library is all it needs: the package for other machines brings a copy, see container/parcel/.
+"""
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+#: bytes in the path of a folder that sockets' folders are made in: the path of a socket holds 107, and
+#: "/heronpy-UID-EXECUTION/sockets/CONTAINER/metrics" follows
+PLACE_BYTES = 45
+
+
+class NotPrivate(OSError):
+    """Another account could put something there, or take its place. The message says where and why."""
+
+
+def own_folder(folder: Path) -> Path:
+    """The folder, made if it is missing; NotPrivate unless it is a folder of ours with mode 0700."""
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    require_private(folder)
+    return folder
+
+
+def require_private(folder: Path) -> None:
+    """NotPrivate unless it is a folder of this account, no symbolic link, with mode 0700."""
+    require_ours(folder)
+    mode = stat.S_IMODE(folder.lstat().st_mode)
+    if mode & 0o077:
+        msg = f"{folder} is open to other accounts (mode {mode:04o})"
+        raise NotPrivate(msg)
+
+
+def require_ours(folder: Path) -> None:
+    """NotPrivate unless it is a folder of this account, no symbolic link."""
+    found = folder.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        msg = f"{folder} is a symbolic link"
+        raise NotPrivate(msg)
+    if not stat.S_ISDIR(found.st_mode):
+        msg = f"{folder} is not a folder"
+        raise NotPrivate(msg)
+    _require_owner(folder, found)
+
+
+def keep_others_out(folder: Path) -> None:
+    """Take from others what they may do in a folder of ours, if it is there; NotPrivate if it is not ours."""
+    try:
+        found = folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    _require_owner(folder, found)
+    if found.st_mode & 0o022:
+        with contextlib.suppress(PermissionError):  # some file systems know no modes
+            folder.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+
+
+def _require_owner(folder: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        msg = f"{folder} belongs to user {found.st_uid}, and you are user {os.geteuid()}"
+        raise NotPrivate(msg)
+
+
+def temporary_place() -> Path:
+    """The system's temporary folder, or /tmp if its path is too long or others can rename in it."""
+    chosen = Path(tempfile.gettempdir())
+    try:
+        require_place(chosen)
+    except NotPrivate:
+        require_place(Path("/tmp"))
+        return Path("/tmp")
+    return chosen
+
+
+def require_place(folder: Path) -> None:
+    """NotPrivate if a folder made there could be exchanged by another account, or has too long a path."""
+    if len(os.fsencode(folder)) > PLACE_BYTES:
+        msg = f"{folder} has too long a path for sockets"
+        raise NotPrivate(msg)
+    # the account of "/" rules the machine anyway; in a namespace of users it is not called 0
+    trusted = {0, os.geteuid(), os.stat("/").st_uid}
+    resolved = folder.resolve()
+    for each in (resolved, *resolved.parents):
+        require_sticky(each)
+        owner = each.stat().st_uid
+        if owner not in trusted:
+            msg = f"{each} belongs to user {owner}"
+            raise NotPrivate(msg)
+
+
+def require_sticky(folder: Path, others: int = 0o022) -> None:
+    """NotPrivate if accounts that write there could remove what is ours."""
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & others and not mode & stat.S_ISVTX:
+        msg = f"other accounts may remove what is in {folder} (mode {mode:04o})"
+        raise NotPrivate(msg)
+
+
+def make_private(folder: Path) -> None:
+    """Make it and those above it that are missing, each with mode 0700 whatever the umask is."""
+    if not folder.is_dir():
+        if not folder.parent.is_dir():
+            make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def private(path: str, flags: int) -> int:
+    """For `open(…, opener=private)`: a file that it makes is for this account alone."""
+    return os.open(path, flags, 0o600)
+
+
+def readable(path: str, flags: int) -> int:
+    """For `open(…, opener=readable)`: others may read it as the umask has it, and not write it."""
+    return os.open(path, flags, 0o644)
