@@ -55,7 +55,7 @@ def keep_others_out(folder: Path) -> None:
         return
     _require_owner(folder, found)
     if found.st_mode & 0o022:
-        with contextlib.suppress(PermissionError):  # some file systems know no modes
+        with contextlib.suppress(OSError):  # a file system may know no modes, or be read-only
             folder.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 

@@ -130,3 +130,12 @@ def test_a_url_is_for_the_other_store() -> None:
     config = load_config(os.devnull, environ={}, flags={"checkpoint.path": "s3://bucket"})
     with pytest.raises(StoreError, match=r"wants a folder \(try: --set checkpoint.store=fsspec\)"):
         opened(config)
+
+
+def test_a_folder_where_every_account_could_exchange_them_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o777)
+    config = load_config(os.devnull, environ={}, flags={"checkpoint.path": str(folder)})
+    with pytest.raises(StoreError, match=r"other accounts may remove what is in .*\(try: .*checkpoint\.path"):
+        opened(config)

@@ -16,6 +16,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from support.needs import needs_second_account
+from support.second_account import STRANGER, as_stranger, shared_folder
 
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel import LAUNCH, PACKAGE, Parcel, build_package, requirements_of
@@ -140,17 +142,21 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / PACKAGE
 
 
-def arrive(package: Path, folder: Path, config: Config, **changes: Any) -> subprocess.CompletedProcess[str]:
+def execution_of(folder: Path) -> str:
+    return hashlib.sha256(bytes(folder)).hexdigest()[:12]
+
+
+def arrive(
+    package: Path, folder: Path, config: Config, temporary: Path | None = None, **changes: Any
+) -> subprocess.CompletedProcess[str]:
     """Start a container as a scheduler on another machine does, and see what becomes of it."""
     folder.mkdir(exist_ok=True)
     shutil.copy(package, folder / PACKAGE)
-    launch = TopologyLaunch(
-        "far", hashlib.sha256(bytes(folder)).hexdigest()[:12], config.to_plain(), "", "", True
-    )
+    launch = TopologyLaunch("far", execution_of(folder), config.to_plain(), "", "", True)
     parcel = msgspec.to_builtins(Parcel.of(launch, sha256_of(package), ()))
     (folder / LAUNCH).write_text(json.dumps({**parcel, **changes}))
     with tempfile.TemporaryDirectory(prefix="far") as there:
-        home = {"TMPDIR": there, "PATH": os.defpath}
+        home = {"TMPDIR": str(temporary or there), "PATH": os.defpath}
         return subprocess.run(
             [sys.executable, "-I", "-S", PACKAGE, "container", LAUNCH, "1"],
             cwd=folder, env=home, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
@@ -176,6 +182,17 @@ def test_a_damaged_package_is_refused(package: Path, tmp_path: Path) -> None:
     done = arrive(package, tmp_path / "far", settings(), sha256="0" * 64)
     assert done.returncode == 78
     assert "is damaged" in done.stderr
+
+
+def test_a_folder_that_another_account_made_first_is_refused(package: Path, tmp_path: Path) -> None:
+    needs_second_account()
+    execution = execution_of(tmp_path / "far")
+    with shared_folder() as there:
+        as_stranger("mkdir", "-m", "777", str(there / f"heronpy-{os.getuid()}-{execution}"))
+        done = arrive(package, tmp_path / "far", settings(), there)
+        assert [path.name for path in there.rglob("*")] == [f"heronpy-{os.getuid()}-{execution}"]
+    assert done.returncode == 78
+    assert f"-{execution} belongs to user {STRANGER}, and you are user 0 (try: remove it" in done.stderr
 
 
 def test_a_plugin_that_did_not_come_along_is_named(package: Path, tmp_path: Path) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.needs import needs_second_account
+from support.second_account import STRANGER, as_stranger, shared_folder
 
 from heronpy.container import folders
 from heronpy.container.folders import create_launch, make_sockets_folder, renew_sockets
@@ -21,18 +20,13 @@ from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.private import PLACE_BYTES
 
-#: an account that owns nothing of ours
-STRANGER = 65534
-
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A temporary folder as a machine has it: every account may write to it."""
-    folder = Path(tempfile.mkdtemp(prefix="hps", dir="/tmp"))
-    folder.chmod(0o1777)
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield folder
-    shutil.rmtree(folder)
+    with shared_folder() as folder:
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        yield folder
 
 
 @pytest.fixture
@@ -45,10 +39,6 @@ def runtime(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def sockets_of(path: Path) -> Path:
     return Path(TopologyLaunch.read(path).sockets)
-
-
-def as_stranger(*command: str) -> None:
-    subprocess.run(command, user=STRANGER, group=STRANGER, extra_groups=[], umask=0, cwd="/", check=True)
 
 
 def test_every_launch_has_a_private_folder_with_a_name_that_says_nothing(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.needs import needs_second_account
+from support.second_account import STRANGER
 
 from heronpy.kernel.private import (
     PLACE_BYTES,
@@ -21,9 +22,6 @@ from heronpy.kernel.private import (
     require_place,
     require_private,
 )
-
-#: an account that owns nothing of ours
-STRANGER = 65534
 
 
 def mode(path: Path) -> int:

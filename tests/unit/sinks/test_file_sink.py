@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
+from support.needs import needs_second_account
+from support.second_account import STRANGER, as_stranger, shared_folder
 from support.sinking import Life, files, tuple_of
 
 from heronpy import Bolt, FileSink, Grouping, Spout, Topology, Tuple
@@ -113,3 +117,40 @@ def test_it_is_a_bolt_and_its_context_is_the_ordinary_one(tmp_path: Path) -> Non
     life.transactions.prepare(1)
     life.transactions.complete(1)
     assert files(tmp_path).read() == ["2 a"]
+
+
+def test_what_is_staged_is_private_and_what_is_committed_is_not_for_others_to_change(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        life = files(tmp_path / "new" / "out").life()
+        life.write("a")
+        life.transactions.prepare(1)
+        life.transactions.complete(1)
+    finally:
+        os.umask(before)
+    modes = {path.name[:12]: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new").rglob("*")}
+    assert modes == {"out": 0o755, ".uncommitted": 0o700, "sink-0-00000": 0o644}
+
+
+def test_staging_that_others_could_write_to_is_closed(tmp_path: Path) -> None:
+    staging = tmp_path / ".uncommitted"
+    staging.mkdir()
+    staging.chmod(0o777)
+    files(tmp_path).life()
+    assert stat.S_IMODE(staging.stat().st_mode) == 0o700
+
+
+def test_staging_that_another_account_made_first_is_refused(tmp_path: Path) -> None:
+    needs_second_account()
+    with shared_folder() as out:
+        as_stranger("mkdir", "-m", "777", str(out / ".uncommitted"))
+        with pytest.raises(TopologyError, match=rf"uncommitted belongs to user {STRANGER}.*\(try: remove it"):
+            files(out).life()
+        assert list((out / ".uncommitted").iterdir()) == []
+
+
+def test_staging_that_is_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".uncommitted").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(TopologyError, match="uncommitted is a symbolic link"):
+        files(tmp_path).life()

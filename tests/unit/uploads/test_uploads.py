@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.needs import needs_second_account
+from support.second_account import STRANGER, as_stranger, shared_folder
 
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PluginError, UploadError
@@ -120,3 +122,30 @@ def test_a_full_url_is_what_a_framework_can_fetch_itself(package: str, tmp_path:
     uploader = of_url(f"file://{tmp_path}/there/")
     assert uploader.put("a.pyz", package) == f"file://{tmp_path}/there/a.pyz"
     assert (tmp_path / "there/a.pyz").read_bytes() == b"PK"
+
+
+def test_a_folder_where_every_account_could_exchange_them_is_refused(package: str, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    refused = rf"cannot use the upload folder {shared}: other accounts may remove .*\(try: .*set upload.path"
+    with pytest.raises(UploadError, match=refused):
+        open_uploader(settings(upload_path=str(shared)))
+    shared.chmod(0o1777)
+    before = os.umask(0)
+    try:
+        open_uploader(settings(upload_path=str(shared))).put("a.pyz", package)
+    finally:
+        os.umask(before)
+    assert mode(shared / "a.pyz") == 0o644
+    assert mode(shared / UNFINISHED) == 0o700
+
+
+def test_nothing_is_written_where_another_account_could_exchange_it_first(package: str) -> None:
+    needs_second_account()
+    with shared_folder() as shared:
+        as_stranger("mkdir", "-m", "777", str(shared / UNFINISHED))
+        uploader = open_uploader(settings(upload_path=str(shared)))
+        with pytest.raises(UploadError, match=f"{UNFINISHED} belongs to user {STRANGER}"):
+            uploader.put("a.pyz", package)
+        assert sorted(path.name for path in shared.rglob("*")) == [UNFINISHED]
