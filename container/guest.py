@@ -26,7 +26,7 @@ from heronpy.kernel.errors import HeronError, PluginError, StateError
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
-from heronpy.kernel.private import make_private, private
+from heronpy.kernel.private import make_private, private, require_private
 from heronpy.kernel.sessions import Session
 from heronpy.kernel.tree import Tree
 
@@ -105,6 +105,7 @@ def sweep(own: Path) -> None:
     for root in own.parent.glob(f"heronpy-{os.getuid()}-*"):
         file = root / "lock"
         with contextlib.suppress(OSError):
+            require_private(root)  # another account can make folders of such a name, too
             if root != own and file.exists() and time.time() - file.stat().st_mtime > STALE:
                 lock = os.open(file, os.O_RDWR)
                 try:

@@ -43,7 +43,7 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
     config: dict[str, Any]
     #: folder of the topology on this machine: logs, metrics files, container records
     work: str
-    #: short folder for ipc sockets (a socket path holds 107 bytes)
+    #: short folder for ipc sockets (a socket path holds 107 bytes); empty where there are no containers here
     sockets: str
     #: whether containers are on machines where paths of the one that submitted mean nothing
     remote: bool = False

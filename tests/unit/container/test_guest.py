@@ -23,7 +23,7 @@ from heronpy.testing.waiting import eventually
 def folder_of(machine: Path, execution: str) -> tuple[Path, int]:
     """A topology's folder as a container makes it, and its lock, held."""
     root = machine / f"heronpy-{os.getuid()}-{execution}"
-    root.mkdir()
+    root.mkdir(mode=0o700)
     lock = os.open(root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_SH)
     return root, lock
@@ -99,4 +99,18 @@ def test_folders_of_those_who_were_killed_long_ago_are_swept(tmp_path: Path) -> 
     sweep(own)
     assert {name for name, root in roots.items() if root.exists()} == {"held", "fresh"}
     os.close(held)
+    os.close(lock)
+
+
+def test_a_folder_that_is_open_to_others_is_no_folder_of_ours(tmp_path: Path) -> None:
+    own, lock = folder_of(tmp_path, "own")
+    trap, trap_lock = folder_of(tmp_path, "trap")
+    os.close(trap_lock)
+    os.utime(trap / "lock", (1, 1))
+    trap.chmod(0o777)
+    sweep(own)
+    assert (trap / "lock").exists()
+    trap.chmod(0o700)
+    sweep(own)
+    assert not trap.exists()
     os.close(lock)
