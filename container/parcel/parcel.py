@@ -84,10 +84,12 @@ def build_package(path: Path, config: Config, registry: Registry, source: Source
 
 def _first_modules() -> dict[str, str]:
     """What a bare Python runs from the package before it is unpacked."""
-    texts = {"heronpy/__init__.py": "", "heronpy/kernel/__init__.py": ""}
-    for name, module in (("__main__.py", bootstrap), ("heronpy/kernel/private.py", private)):
-        texts[name] = Path(module.__file__).read_text(encoding="utf-8")
-    return texts
+    return {
+        "__main__.py": Path(bootstrap.__file__).read_text(encoding="utf-8"),
+        "heronpy/__init__.py": "",
+        "heronpy/kernel/__init__.py": "",
+        "heronpy/kernel/private.py": Path(private.__file__).read_text(encoding="utf-8"),
+    }
 
 
 def _wanted_by_user(config: Config, folder: Path) -> Iterator[tuple[str, Path]]:
