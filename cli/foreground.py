@@ -38,14 +38,14 @@ def run_in_foreground(
                 launch = start(config, state, one, wait=True)
                 started[topology] = ComponentOutput(opened.enter_context(open_logs(config, topology)))
                 click.echo(f"{topology} runs; logs: {where_logs_are(config, launch)}", err=True)
-            watched = opened.enter_context(Watched(state, started))
-            watch(
-                watched.statuses,
-                lines=lambda: itertools.chain.from_iterable(each.new_lines() for each in started.values()),
-                footer="Ctrl-C stops the topology",
-                seconds=seconds,
-            )
-        except KeyboardInterrupt:
+            with contextlib.suppress(KeyboardInterrupt):
+                watched = opened.enter_context(Watched(state, started))
+                watch(
+                    watched.statuses,
+                    lines=lambda: itertools.chain.from_iterable(one.new_lines() for one in started.values()),
+                    footer="Ctrl-C stops the topology",
+                    seconds=seconds,
+                )
             click.echo("", err=True)
         finally:
             _stop(config, state, started)

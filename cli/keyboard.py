@@ -9,6 +9,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from heronpy.cli.output import is_terminal
+
 #: waits at most so many seconds for a key; "" when none came
 Pressed = Callable[[float], str]
 
@@ -16,7 +18,7 @@ Pressed = Callable[[float], str]
 @contextlib.contextmanager
 def keyboard() -> Iterator[Pressed]:
     """Keys without Enter while the block lasts; without a terminal only the time passes."""
-    if not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         yield _nothing_pressed
         return
     import termios

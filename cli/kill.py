@@ -43,6 +43,8 @@ def command(
         raise click.UsageError(msg, click.get_current_context())
     with open_state(config) as state:
         chosen = [*names(state), *_left(config, state)] if everything else list(dict.fromkeys(wanted))
+        if not chosen:
+            click.echo("no topologies", err=True)
         for name in chosen:
             # what a crash left may be files without a node
             if not work_folder(config, checked_name("topology", name)).exists():

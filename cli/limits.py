@@ -7,13 +7,24 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PackingError
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
+from heronpy.kernel.plugin.state_manager import MAX_VALUE
 
 
 def check_limits(config: Config, topology: LogicalPlan, packing: PackingPlan) -> None:
-    """Raise a PackingError for a container that would have no port, or a spout whose id is too high."""
+    """Raise a PackingError for a container that would have no port, or a spout whose id is too high, or a
+    plan that no node of the state tree can hold."""
+    _check_size(topology, packing)
     _check_ports(config, packing)
     if topology.reliability == "at_least_once":
         _check_spouts(topology, packing)
+
+
+def _check_size(topology: LogicalPlan, packing: PackingPlan) -> None:
+    if len(packing.to_json()) <= MAX_VALUE:
+        return
+    counts = ", ".join(f"{name} {count:,}" for name, count in topology.parallelism().items())
+    msg = f"topology {topology.name!r} has too many instances to be described in the state tree: {counts}"
+    raise PackingError(msg, hint="par=… of fewer instances in its file")
 
 
 def _check_ports(config: Config, packing: PackingPlan) -> None:

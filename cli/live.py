@@ -13,7 +13,7 @@ import click
 
 from heronpy.cli import status_view
 from heronpy.cli.keyboard import keyboard
-from heronpy.cli.output import table
+from heronpy.cli.output import is_terminal, table
 from heronpy.cli.progress_view import progress
 from heronpy.kernel.status import TopologyStatus
 
@@ -44,14 +44,14 @@ STATE_STYLES = {
 }
 
 
-def watch(fetch: Fetch, *, footer: str, lines: Lines = tuple, seconds: float | None = None) -> None:
+def watch(fetch: Fetch, *, footer: str, lines: Lines | None = None, seconds: float | None = None) -> None:
     """Show until q is pressed, the time is over or nothing is left. Ctrl-C is the caller's.
 
-    What components print goes to standard output; the table too at a terminal, and else to standard error,
-    so that a pipe gets results alone.
+    Where there are lines of components to show, they are the result: a pipe gets them alone, and the table
+    goes to standard error.
     """
     until = float("inf") if seconds is None else time.monotonic() + seconds
-    if sys.stdout.isatty():
+    if is_terminal(sys.stdout):
         _watch_terminal(fetch, lines, footer, until)
     else:
         _watch_pipe(fetch, lines, until)
@@ -72,7 +72,7 @@ def snapshot(statuses: Sequence[TopologyStatus], now: float, width: int | None =
     )
 
 
-def _watch_terminal(fetch: Fetch, lines: Lines, footer: str, until: float) -> None:
+def _watch_terminal(fetch: Fetch, lines: Lines | None, footer: str, until: float) -> None:
     from rich.console import Console
     from rich.live import Live
 
@@ -85,7 +85,8 @@ def _watch_terminal(fetch: Fetch, lines: Lines, footer: str, until: float) -> No
                 if not statuses:
                     return
                 live.update(rendered(statuses, time.time(), footer, live.console.width), refresh=True)
-            _print_above(live, lines())
+            if lines is not None:
+                _print_above(live, lines())
             if pressed(min(LOOK_EVERY, max(0.0, until - now))) in ("q", "Q"):
                 return
 
@@ -100,7 +101,7 @@ def _print_above(live: Live, lines: Iterable[str]) -> None:
         live.console.print(Text(f"… and {left_out:,} lines more; heronpy logs shows them", style="dim"))
 
 
-def _watch_pipe(fetch: Fetch, lines: Lines, until: float) -> None:
+def _watch_pipe(fetch: Fetch, lines: Lines | None, until: float) -> None:
     due = 0.0
     while (now := time.monotonic()) < until:
         if now >= due:
@@ -108,8 +109,8 @@ def _watch_pipe(fetch: Fetch, lines: Lines, until: float) -> None:
             statuses = fetch()
             if not statuses:
                 return
-            click.echo(snapshot(statuses, time.time()) + "\n", err=True)
-        for line in lines():
+            click.echo(snapshot(statuses, time.time()) + "\n", err=lines is not None)
+        for line in lines() if lines is not None else ():
             click.echo(line)
         time.sleep(min(LOOK_EVERY, max(0.0, until - now)))
 
@@ -138,7 +139,7 @@ def component_table(status: TopologyStatus, width: int | None) -> str:
 
 def terminal_width() -> int | None:
     """Columns of the terminal; None where the output goes elsewhere, and there is room for all."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
 
 
 def _components(status: TopologyStatus, width: int | None) -> RenderableType:

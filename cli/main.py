@@ -47,6 +47,25 @@ INTERRUPTED = 130
 OUTPUT_REFUSED = (errno.ENOSPC, errno.EDQUOT)
 
 
+#: what other tools call it → what is called so here
+SYNONYMS = {
+    "stop": "kill",
+    "delete": "kill",
+    "remove": "kill",
+    "rm": "kill",
+    "scale": "update",
+    "rescale": "update",
+    "start": "submit",
+    "deploy": "submit",
+    "ls": "list",
+    "ps": "list",
+    "pause": "deactivate",
+    "resume": "activate",
+    "savepoint": "checkpoints",
+    "help": "--help",
+}
+
+
 class Verbs(click.Group):
     """Our verbs, then those of plugins. Nothing of a verb is imported before it is called."""
 
@@ -66,7 +85,11 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            msg = f"no command named {args[0]!r}{did_you_mean(args[0], self.list_commands(ctx))}"
+            instead = SYNONYMS.get(args[0])
+            meant = (
+                f"; did you mean {instead!r}?" if instead else did_you_mean(args[0], self.list_commands(ctx))
+            )
+            msg = f"no command named {args[0]!r}{meant}"
             raise click.UsageError(msg, ctx)
         return super().resolve_command(ctx, args)
 

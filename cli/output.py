@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -21,6 +21,11 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         ).rstrip()
         for line in lines
     )
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person looks at it; a stream that was closed before the start is None."""
+    return stream is not None and stream.isatty()
 
 
 def echo_json(value: Any) -> None:

@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from heronpy.cli.output import is_terminal
+
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -13,7 +15,7 @@ class Progress:
     """On a terminal the line is written over and vanishes at the end; elsewhere each is a line of its own."""
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
+        self._terminal = is_terminal(sys.stderr)
 
     def say(self, text: str) -> None:
         if self._terminal:

@@ -24,6 +24,8 @@ TAIL = 20
 
 def warn(prepared: Sequence[Prepared]) -> None:
     """Say what will surprise."""
+    if not prepared:
+        click.echo("the file ended by itself before it defined a topology: nothing is started", err=True)
     for one in prepared:
         for warning in validate(one.logical):
             click.echo(f"warning: {warning}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -73,11 +74,14 @@ class StartFailed(UserError):
 def prepare(
     config: Config, registry: Registry, file: str, args: Sequence[str], name: str | None = None
 ) -> list[Prepared]:
-    """Load a file and pack what it defines. `name` renames the topology, if there is only one."""
+    """Load a file and pack what it defines: nothing, if it ended by itself, as a script does with --help.
+
+    `name` renames the topology, if there is only one.
+    """
     _refuse_unknown_plugins(config, registry)
     topologies = load_topologies(file, args, {**config.topology, **config.component})
     _refuse_unknown_components(config, topologies)
-    if name is not None:
+    if name is not None and topologies:
         topologies = [_renamed(topologies, file, name)]
     return [_packed(config, registry, topology) for topology in topologies]
 
@@ -90,6 +94,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
     refuse_unreachable(config, registry, prepared.logical)
     scheduler.preflight(config, prepared.packing)
     _check_sinks(config, registry, prepared.packing, here=not scheduler.remote(config))
+    _check_store(config, registry, prepared.logical)
     execution = _execution(config, scheduler)
     if launch_file(config, name).exists() and not state.exists(Tree(name).root):
         msg = f"processes of an earlier topology {name!r} may be left: the state tree has forgotten it"
@@ -99,7 +104,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
         state.create(Tree(name).execution, msgspec.json.encode(execution))
     except NodeExists:
         msg = f"topology {name!r} exists already"
-        raise UserError(msg, hint=f"heronpy kill {name}, or another name") from None
+        raise UserError(msg, hint=f"heronpy kill {name}, or --name OTHER") from None
     try:
         return _start(config, state, prepared, execution, scheduler)
     except BaseException as error:
@@ -220,8 +225,23 @@ def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
     """A misspelt name should be heard of here, not in the log of a background process."""
     registry.scheduler(config.text("scheduler.name"))
     registry.checkpoint_store(config.text("checkpoint.store"))
+    registry.state_manager(config.text("state.manager"))
+    registry.uploader(config.text("upload.uploader"))
     for sink in config.words("metrics.sinks"):
         registry.metric_sink(sink)
+
+
+def _check_store(config: Config, registry: Registry, topology: LogicalPlan) -> None:
+    """A topology that is to be saved, and never can be, would run without a word until it is needed."""
+    if not checkpoint_interval(topology, config):
+        return
+    probe = f"{topology.name}/probe-{secrets.token_hex(8)}"
+    store = open_checkpoint_store(config, registry)
+    try:
+        store.write(probe, [b""])
+        store.delete(probe)
+    finally:
+        store.close()
 
 
 def _check_sinks(config: Config, registry: Registry, packing: PackingPlan, *, here: bool) -> None:

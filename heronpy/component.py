@@ -20,9 +20,14 @@ class BaseComponent:
     delegate: Any
     logger: logging.Logger
 
-    def __init__(self, delegate: Any) -> None:
-        self.delegate = delegate
-        self.logger = delegate.logger
+    def __init__(self, delegate: Any = None) -> None:
+        if delegate is None and not hasattr(self, "delegate"):
+            name = type(self).__name__
+            msg = f"{name}() makes no component of a topology: the engine constructs it in each task"
+            raise DefinitionError(msg, hint=f"{name}.spec()")
+        if delegate is not None:
+            self.delegate = delegate
+            self.logger = delegate.logger
 
     def log(self, message: object, level: str | None = None) -> None:
         """Write to the instance's log; level is trace, debug, info (as is None), warn or error."""

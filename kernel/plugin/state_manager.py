@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 import msgspec
 
@@ -20,6 +20,10 @@ class Node(msgspec.Struct, frozen=True):
 
     value: bytes
     version: int
+
+
+#: bytes that the value of a node may have, in every state tree
+MAX_VALUE: Final = 1024 * 1024
 
 
 class Watch(Protocol):

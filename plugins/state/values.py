@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from heronpy.kernel.errors import StateError
-
-MAX_VALUE = 1024 * 1024
+from heronpy.kernel.plugin.state_manager import MAX_VALUE
 
 
 def check_size(path: str, value: bytes) -> None:

@@ -127,6 +127,43 @@ def test_a_file_with_settings_of_components_is_good_for_topologies_without_them(
     assert heronpy("submit", word_count, "--dry-run").exit_code == 0
 
 
+def test_a_script_that_ends_before_it_defines_a_topology_says_so(heronpy: Heronpy, tmp_path: Path) -> None:
+    (tmp_path / "quiet.py").write_text("import sys\nsys.exit()\n")
+    for more in ((), ("--name", "x"), ("--dry-run",)):
+        done = heronpy("submit", "quiet.py", *more)
+        assert done.exit_code == 0
+        assert done.stderr == "the file ended by itself before it defined a topology: nothing is started\n"
+
+
+def test_too_many_instances_are_refused_by_their_number(heronpy: Heronpy, word_count: str) -> None:
+    refused = heronpy("submit", word_count, "100000", "--dry-run", "--set", "topology.key.groups=100000")
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        "error: topology 'WordCount' has too many instances to be described in the state tree:"
+        " words 2, count 100,000 (try: par=… of fewer instances in its file)\n"
+    )
+
+
+def test_a_component_that_is_constructed_is_told_apart_from_its_spec(
+    heronpy: Heronpy, tmp_path: Path
+) -> None:
+    (tmp_path / "made.py").write_text(WORD_COUNT.replace("Words.spec(par=2)", "Words()"))
+    refused = heronpy("submit", "made.py")
+    assert refused.exit_code == 1
+    assert (
+        "Words() makes no component of a topology: the engine constructs it in each task (try: Words.spec())"
+        in refused.stderr
+    )
+
+
+def test_a_topology_that_could_never_be_saved_is_refused(heronpy: Heronpy, word_count: str) -> None:
+    saved = ("topology.reliability.mode=EFFECTIVELY_ONCE", "checkpoint.path=/proc/nowhere")
+    refused = heronpy("submit", word_count, *(word for each in saved for word in ("--set", each)))
+    assert refused.exit_code == 1
+    assert "cannot use the checkpoint folder /proc/nowhere" in refused.stderr
+    assert heronpy("list", "-o", "json").stdout == "[]\n"
+
+
 def test_a_key_in_a_topology_file_that_looks_misspelt_is_a_warning(heronpy: Heronpy, tmp_path: Path) -> None:
     file = tmp_path / "wordcount.py"
     own = '"topology.stmgr": 2, "word.limit": 5, "topology.team.name": "us", "topology.timer.events": "x"'
@@ -144,6 +181,8 @@ def test_a_key_in_a_topology_file_that_looks_misspelt_is_a_warning(heronpy: Hero
     [
         (("--packing", "bin_pack"), "no packing plugin named 'bin_pack'; did you mean 'binpack'?"),
         (("--scheduler", "locla"), "no scheduler plugin named 'locla'; did you mean 'local'?"),
+        (("--state", "localf", "--dry-run"), "no state plugin named 'localf'; did you mean 'localfs'?"),
+        (("--set", "upload.uploader=x", "--dry-run"), "no uploader plugin named 'x'"),
         (("--set", "metrics.sinks=jsonl,promtheus"), "no metric sink plugin named 'promtheus'; did you mean"),
         (("--name", "../up"), "topology '../up' is not a valid name"),
         (("--name", ""), "topology '' is not a valid name"),
@@ -262,7 +301,7 @@ def test_a_name_can_be_taken_only_once_and_read_until_it_is_killed(
         with pytest.raises(UserError) as error:
             submit(config, state, prepared)
     assert str(error.value) == (
-        "topology 'WordCount' exists already (try: heronpy kill WordCount, or another name)"
+        "topology 'WordCount' exists already (try: heronpy kill WordCount, or --name OTHER)"
     )
 
     assert heronpy("plan", "WordCount").stdout.startswith("WordCount: 4 instances in 2 containers")

@@ -61,6 +61,18 @@ def test_a_misspelt_verb_is_a_usage_error_with_a_suggestion(heronpy: Heronpy) ->
     )
 
 
+@pytest.mark.parametrize(("word", "verb"), [("stop", "kill"), ("scale", "update"), ("ps", "list")])
+def test_the_word_of_another_tool_leads_to_the_verb(heronpy: Heronpy, word: str, verb: str) -> None:
+    refused = heronpy(word, "x")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(f"error: no command named {word!r}; did you mean {verb!r}?")
+
+
+def test_killing_all_of_nothing_says_so(heronpy: Heronpy) -> None:
+    done = heronpy("kill", "--all")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "no topologies\n")
+
+
 def test_a_misspelt_option_is_a_usage_error_with_a_suggestion(heronpy: Heronpy) -> None:
     refused = heronpy("list", "--stat", "localfs")
     assert refused.exit_code == 2
