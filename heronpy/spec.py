@@ -121,7 +121,7 @@ class HeronComponentSpec:
             key = GlobalStreamId(key.name or key, Stream.DEFAULT_STREAM_ID)
         if not isinstance(key, GlobalStreamId):
             msg = f"an input of {self.label} must be a spec or one of its streams (spec['name']), got {key!r}"
-            raise DefinitionError(msg)
+            raise DefinitionError(msg, hint=f"{key}, without quotes" if isinstance(key, str) else "")
         return key
 
     def _grouping(self, key: object, grouping: Any) -> AnyGrouping:

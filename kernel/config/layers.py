@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -107,13 +108,22 @@ def _checked(key: str, value: Any, origin: str) -> Any:
         _check_topology_key(key, origin)
         return value
     if key not in defaults():
-        msg = f"unknown setting {key!r} (from {origin}){did_you_mean(key, defaults())}"
+        msg = f"unknown setting {key!r} (from {origin}){_meant(key)}"
         raise ConfigError(msg, hint="heronpy config show")
     try:
         return convert(key, value)
     except ValueError as error:
         msg = f"{key} {error} (from {origin})"
         raise ConfigError(msg) from None
+
+
+def _meant(key: str) -> str:
+    """The settings of a section, or the one whose name, with or without its section, is closest."""
+    if below := [known for known in defaults() if known.startswith(f"{key}.")]:
+        return f": it is a section, with {', '.join(below)}"
+    last_words = {known.rpartition(".")[2]: known for known in defaults()}
+    close = difflib.get_close_matches(key, last_words, n=1) if "." not in key else []
+    return f"; did you mean {last_words[close[0]]!r}?" if close else did_you_mean(key, defaults())
 
 
 def _check_order(config: Config) -> None:

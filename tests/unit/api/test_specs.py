@@ -210,7 +210,10 @@ def test_mistakes_name_the_component() -> None:
         Count.spec("count", inputs=words).edges()
     with pytest.raises(DefinitionError, match=r"bolt 'count' reads .* with 'shuffle', which is no grouping"):
         Count.spec("count", inputs={words: "shuffle"}).edges()
-    with pytest.raises(DefinitionError, match="must be a spec or one of its streams"):
+    with pytest.raises(
+        DefinitionError,
+        match=r"must be a spec or one of its streams .*, got 'words' \(try: words, without quotes\)",
+    ):
         Count.spec("count", inputs=["words"]).edges()
 
 

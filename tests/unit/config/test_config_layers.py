@@ -291,3 +291,10 @@ def test_an_option_that_stands_for_a_setting_is_named_as_the_origin() -> None:
     assert (config["packing.algorithm"], config.origin("packing.algorithm")) == ("binpack", "flag --packing")
     with pytest.raises(ConfigError, match=r"submit.timeout must be a duration .* \(from flag --timeout\)"):
         load_config(environ={}, flags={"--timeout": "soon"})
+
+
+def test_a_section_lists_its_settings_and_a_key_without_one_is_found() -> None:
+    with pytest.raises(ConfigError, match=r"'log' \(from flag --set\): it is a section, with log\.level, "):
+        load_config("/dev/null", environ={}, flags={"log": "DEBUG"})
+    with pytest.raises(ConfigError, match=r"'windw' \(from flag --set\); did you mean 'credit.window'\?"):
+        load_config("/dev/null", environ={}, flags={"windw": "1s"})
