@@ -100,6 +100,10 @@ def test_nothing_is_open_to_others_under_a_careless_umask(tmp_path: Path) -> Non
 
 
 def open_to_others(paths: Iterable[Path], rights: int) -> dict[str, str]:
-    """Modes of files and folders with any of these rights; sockets are as their folder is."""
+    """Modes of files and folders with any of these rights; sockets and links are as their folder is."""
     modes = {str(path): path.lstat().st_mode for path in paths}
-    return {path: oct(mode) for path, mode in modes.items() if mode & rights and not stat.S_ISSOCK(mode)}
+    return {
+        path: oct(mode)
+        for path, mode in modes.items()
+        if mode & rights and not stat.S_ISSOCK(mode) and not stat.S_ISLNK(mode)
+    }
