@@ -4,8 +4,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-# the groups of pyproject.toml; pip learnt to read them itself only in version 25.1
-DEV = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"])')
+# What is installed is what the lock files in requirements/ name, with the hashes that they have.
+LOCKED := install --require-hashes --requirement
+# heronpy itself, built with the setuptools of the lock file
+ITSELF := install --no-deps --no-build-isolation --editable .
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade
+DOWN := --resolution lowest-direct --group test
+LOWEST := build/lowest
+LOWEST_PIP := $(LOWEST)/bin/python -m pip --quiet --disable-pip-version-check
 
 # The order of the tests and all that they draw at random.
 SEED ?= 1
@@ -18,7 +24,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fast cluster chaos soak lint format types bench proto wheel clean
+.PHONY: help setup demo test fast lowest cluster chaos soak lint format types bench proto fixtures lock wheel clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/\1|\2/' | \
@@ -30,23 +36,29 @@ demo: $(VENV)/.run ## Run a word count with a live table; Ctrl-C stops it
 	@$(BIN)/heronpy demo
 
 test: ## Check and test everything; SEED=… for another order
-	@$(RUN) lint types fast cluster
+	@$(RUN) lint types fast lowest cluster
 
 fast: ## Run the tests that start no cluster
 	@$(RUN) fast
 
+lowest: $(LOWEST)/.spark ## Run the fast tests with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest -q -n $$(nproc) -m "not cluster and not slow and not soak" --ignore tests/unit/test_architecture.py
+
 cluster: ## Run the tests that start real processes, and the slow ones
 	@$(RUN) cluster
 
-chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules, CHAOS_KILLS (20) kills of every kind of process at full load and in updates
+chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules, CHAOS_KILLS (20) kills of every kind of process at full load and in updates, power cuts at every step
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"
 	@$(PYTHON) tests/whole_run.py --seed $(CHAOS_SEED) fast
 	SIMULATION_SEED=$(CHAOS_SEED) SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
-	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_cut_links.py
+	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_cut_links.py tests/integration/test_damaged_nodes.py tests/integration/test_power_cuts.py
 
 soak: $(VENV)/.dev ## Random faults for SOAK_MINUTES (10), then a master away for as long
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"
 	CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -q -s -p no:randomly -m soak
+
+fixtures: $(VENV)/.dev ## Make the checkpoints of this version in tests/fixtures
+	$(BIN)/python tests/fixtures/make_checkpoints.py
 
 lint: $(VENV)/.ruff ## Check style and formatting
 	$(BIN)/ruff check .
@@ -66,8 +78,16 @@ bench: $(VENV)/.dev ## Run the benchmarks
 proto: $(VENV)/.dev ## Generate kernel/protocol/control_pb2.* from control.proto
 	cd kernel/protocol && ../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. control.proto
 
-wheel: $(VENV)/.dev ## Build a wheel into dist/
-	$(PIP) wheel --no-deps --wheel-dir dist .
+lock: $(VENV)/.made ## Renew the lock files in requirements/
+	$(PIP) install uv
+	$(COMPILE) pyproject.toml --group dev --output-file requirements/ci.lock
+	$(COMPILE) --group lint --constraint requirements/ci.lock --output-file requirements/lint.lock
+	$(COMPILE) pyproject.toml $(DOWN) --extra fsspec --extra prometheus --extra zookeeper --output-file requirements/lowest.lock
+	$(COMPILE) pyproject.toml $(DOWN) --all-extras --output-file requirements/lowest-spark.lock
+
+wheel: $(VENV)/.dev ## Build a wheel into dist/, with the bill of its materials
+	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/python requirements/sbom.py dist
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -80,8 +100,8 @@ $(VENV)/.made:
 	@touch $@
 
 # Before all else, so that a mistake in style shows within a minute.
-$(VENV)/.ruff: $(VENV)/.made
-	$(PIP) install ruff
+$(VENV)/.ruff: $(VENV)/.made requirements/lint.lock
+	$(PIP) $(LOCKED) requirements/lint.lock
 	@touch $@
 
 $(VENV)/.run: $(VENV)/.made pyproject.toml setup.py
@@ -89,7 +109,19 @@ $(VENV)/.run: $(VENV)/.made pyproject.toml setup.py
 	$(PIP) install --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.run
-	@echo "installing the development tools into $(VENV), once; PySpark among them is a large download"
-	$(PIP) install $(DEV)
+$(VENV)/.dev: $(VENV)/.made requirements/ci.lock pyproject.toml setup.py
+	@echo "installing heronpy and the development tools into $(VENV), once; PySpark among them is a large download"
+	$(PIP) $(LOCKED) requirements/ci.lock
+	$(PIP) $(ITSELF)
+	@touch $(VENV)/.run $@
+
+# A part of its own, without PySpark: CI has no time for a second one.
+$(LOWEST)/.made: requirements/lowest.lock pyproject.toml setup.py
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST_PIP) $(LOCKED) requirements/lowest.lock
+	$(LOWEST_PIP) $(ITSELF)
+	@touch $@
+
+$(LOWEST)/.spark: $(LOWEST)/.made requirements/lowest-spark.lock
+	$(LOWEST_PIP) $(LOCKED) requirements/lowest-spark.lock
 	@touch $@

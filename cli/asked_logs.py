@@ -15,6 +15,7 @@ from heronpy.container.folders import launch_file
 from heronpy.container.launch import LaunchDamaged, TopologyLaunch
 from heronpy.container.launching import launch_of
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import OtherFormat
 from heronpy.kernel.log_client import LogClient
 from heronpy.kernel.log_desk import MOST
 from heronpy.kernel.log_file import SUFFIX
@@ -55,7 +56,7 @@ def are_here(config: Config, name: str) -> bool:
         return not TopologyLaunch.read(launch_file(config, name)).remote
     except FileNotFoundError:
         return log_folder(config, name).is_dir()
-    except LaunchDamaged:
+    except (LaunchDamaged, OtherFormat):
         with open_state(config) as state:
             launch = launch_of(config, state, name)
             return launch is not None and not launch.remote

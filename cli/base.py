@@ -12,7 +12,7 @@ from heronpy.kernel.checkpoints.finding import Found, choose
 from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import CheckpointDamaged
+from heronpy.kernel.errors import CheckpointDamaged, UserError, close_to
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import CheckpointStore, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
@@ -51,7 +51,11 @@ def find_base(config: Config, state: StateManager, label: str, plan: LogicalPlan
     """The checkpoint that NAME or NAME@ID means. A UserError if there is none, or if it does not fit."""
     name, wanted = split_label(label)
     with open_store(config, name) as store:
-        found = choose(saved_of(state, store, name).found, name, wanted)
+        saved = saved_of(state, store, name).found
+        if not saved and (meant := close_to(name, {each.partition("/")[0] for each in store.names("")})):
+            msg = f"there is no checkpoint of {name!r}; did you mean {meant!r}?"
+            raise UserError(msg, hint=f"heronpy checkpoints {meant}")
+        found = choose(saved, name, wanted)
         manifest = read_manifest(store, found.ref)
         check_compatible(found.label, manifest, plan, drop=drop)
         left = dropped(manifest, plan)

@@ -7,8 +7,9 @@ import time
 import click
 
 from heronpy.cli import saved
+from heronpy.cli.going_back import go_back
 from heronpy.cli.options import complete_names, takes_output, takes_settings, takes_timeout
-from heronpy.cli.output import echo_json, size, table
+from heronpy.cli.output import echo_json, elapsed, size, table
 from heronpy.cli.progress import Progress
 from heronpy.cli.saved import Saved, open_store, require_common_store, saved_of, split_label
 from heronpy.cli.topologies import names, open_state, require, require_alive
@@ -30,21 +31,44 @@ MARGIN = 5.0
 @click.option("--take", is_flag=True, help="Take one now, and wait until it is complete.")
 @click.option("--verify", is_flag=True, help="Read every object and compare its checksum.")
 @click.option("--delete", is_flag=True, help="Remove those that a killed topology has left.")
+@click.option(
+    "--restore",
+    type=int,
+    metavar="ID",
+    help="Have a topology that stands still, because a newer one is damaged, go back to checkpoint ID.",
+)
+@click.option("--accept-repeats", is_flag=True, help="… although what was committed since comes again.")
 @takes_timeout("How long to wait for --take, e.g. 30s.")
 @takes_output
 @takes_settings
 def command(
-    config: Config, label: str, take: bool, verify: bool, delete: bool, timeout: float | None, output: str
+    config: Config,
+    label: str,
+    take: bool,
+    verify: bool,
+    delete: bool,
+    restore: int | None,
+    accept_repeats: bool,
+    timeout: float | None,
+    output: str,
 ) -> None:
     """List the checkpoints of topology NAME, newest first; also those that it left when it was killed.
 
     With ID only that one. The newest stands behind NAME, as in `heronpy submit FILE --from NAME`.
     """
     name, wanted = split_label(label)
-    if take + verify + delete > 1:
-        msg = "--take, --verify and --delete go one at a time"
+    if take + verify + delete + (restore is not None) > 1:
+        msg = "--take, --verify, --delete and --restore go one at a time"
+        raise click.UsageError(msg, click.get_current_context())
+    if accept_repeats and restore is None:
+        msg = "--accept-repeats goes with --restore ID"
         raise click.UsageError(msg, click.get_current_context())
     with open_state(config) as state:
+        if restore is not None:
+            with open_store(config, require_alive(config, state, name)) as store:
+                limit = config.number("checkpoint.timeout") if timeout is None else timeout
+                go_back(state, store, name, restore, accept_repeats=accept_repeats, timeout=limit)
+            return
         if take:
             _take(config, state, name, timeout)
         with open_store(config, name) as store:
@@ -88,19 +112,24 @@ def _show(store: CheckpointStore, shown: Saved, output: str, *, known: bool) -> 
     elif known:
         how = f"heronpy checkpoints {shown.name} --take, or {KEY} in its config"
         click.echo(f"no checkpoints of {shown.name} (try: {how})", err=True)
-    for note in _notes(shown):
+    for note in _notes(shown, time.time()):
         click.echo(note, err=True)
 
 
-def _notes(shown: Saved) -> list[str]:
+def _notes(shown: Saved, now: float) -> list[str]:
     node = shown.node
     if node is None:
         return []
+    notes = [
+        f"went back to checkpoint {each.checkpoint} {elapsed(now - each.at)} ago: {each.because}"
+        for each in node.went_back
+    ]
     if being_taken(node):
-        return [f"checkpoint {being_taken(node)} is being taken"]
+        return [*notes, f"checkpoint {being_taken(node)} is being taken"]
     if node.aborted and node.aborted == node.started:
-        return [f"checkpoint {node.aborted} was given up: {node.aborted_because or 'no reason given'}"]
-    return []
+        why = node.aborted_because or "no reason given"
+        return [*notes, f"checkpoint {node.aborted} was given up: {why}"]
+    return notes
 
 
 def _verify(store: CheckpointStore, chosen: list[Found], output: str) -> None:

@@ -11,7 +11,10 @@ import click
 
 from heronpy.cli.foreground import run_in_foreground
 from heronpy.cli.options import shortcut, takes_duration, takes_settings
+from heronpy.cli.topologies import open_state
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.tree import Tree
 
 NAME = "demo"
 
@@ -32,6 +35,10 @@ def command(config: Config, seconds: float | None) -> None:
     assert found is not None
     assert found.origin is not None
     heronpy = command_as_typed()
+    with open_state(config) as state:
+        if state.exists(Tree(NAME).root):
+            msg = "the demo runs already"
+            raise UserError(msg, hint=f"{heronpy} top {NAME}, or {heronpy} kill {NAME}")
     click.echo(f"this is {found.origin}; each count task prints its most frequent words", err=True)
     click.echo("try in another terminal, while it runs:", err=True)
     for verb, what in TRY:

@@ -46,19 +46,26 @@ def run_in_foreground(
                     footer="Ctrl-C stops the topology",
                     seconds=seconds,
                 )
-            click.echo("", err=True)
+            _say("")
         finally:
             _stop(config, state, started)
 
 
 def _stop(config: Config, state: StateManager, started: Mapping[str, ComponentOutput]) -> None:
     for name, output in started.items():
-        click.echo(f"stopping {name} (Ctrl-C again: at once)", err=True)
+        _say(f"stopping {name} (Ctrl-C again: at once)")
         # Logs outlive the processes by a moment, so that the last lines are shown too.
         keep_logs = are_here(config, name)
         take_down(config, state, name, keep_logs=keep_logs)
         if keep_logs:
-            for line in output.new_lines():
-                click.echo(line)
+            with contextlib.suppress(OSError):
+                for line in output.new_lines():
+                    click.echo(line)
             shutil.rmtree(work_folder(config, name), ignore_errors=True)
-        click.echo(f"{name} is stopped, nothing is left", err=True)
+        _say(f"{name} is stopped, nothing is left")
+
+
+def _say(text: str) -> None:
+    """To a terminal that may have been closed: that is why we stop, and must not keep us from it."""
+    with contextlib.suppress(OSError):
+        click.echo(text, err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Sequence
 
 import click
 
@@ -16,10 +17,10 @@ from heronpy.container.launch import LaunchDamaged, TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, UserError
+from heronpy.kernel.errors import DamagedNode, HeronError, OtherFormat, UserError
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import read, reported
 from heronpy.kernel.tree import Tree
 
 
@@ -36,7 +37,7 @@ def command(
 ) -> None:
     """End topologies NAME…: their processes, sockets, files, checkpoints and state.
 
-    Also clears what a half-failed submit or a crash has left. It may be repeated.
+    Also clears what a half-failed submit, a crash or an interrupted kill has left.
     """
     if everything == bool(wanted):
         msg = "kill wants the names of topologies, or --all"
@@ -51,6 +52,8 @@ def command(
                 require(state, name)
             elif not state.exists(Tree(name).root):
                 _refuse_elsewhere(config, name)
+        if keep_checkpoints and not everything:
+            _refuse_nothing_kept(state, chosen)
         for name in chosen:
             checkpoints = _checkpoints(config, state, name)
             if keep_logs:
@@ -69,6 +72,20 @@ def command(
             click.echo(f"{name} is gone{_fate(name, checkpoints, keep_checkpoints)}")
 
 
+def _refuse_nothing_kept(state: StateManager, names: Sequence[str]) -> None:
+    """Nothing is ended for a wish that cannot be granted: what is not saved would be gone."""
+    for name in names:
+        try:
+            node = read(state, Tree(name).checkpoints, Checkpoints)
+        except (DamagedNode, OtherFormat):
+            continue  # whether there are any is in the checkpoint store
+        if state.exists(Tree(name).root) and (node is None or not node.started):
+            msg = f"{name} has no checkpoint to keep"
+            raise UserError(
+                msg, hint=f"heronpy checkpoints {name} --take, or kill without --keep-checkpoints"
+            )
+
+
 def _left(config: Config, state: StateManager) -> list[str]:
     """Topologies that are gone but for files here: the logs of one that failed to start, or after a crash."""
     known, found = names(state), []
@@ -85,7 +102,7 @@ def _refuse_elsewhere(config: Config, name: str) -> None:
     file = launch_file(config, name)
     try:
         own = Config.from_plain(TopologyLaunch.read(file).config)
-    except (FileNotFoundError, LaunchDamaged):
+    except (FileNotFoundError, LaunchDamaged, OtherFormat):
         return  # which tree it was submitted to is not known, and it must not stay for that
     mine = ("state.manager", f"state.{own['state.manager']}.")
     other = [key for key in own if key.startswith(mine) and own[key] != config[key]]
@@ -97,7 +114,7 @@ def _refuse_elsewhere(config: Config, name: str) -> None:
 
 def _checkpoints(config: Config, state: StateManager, name: str) -> str:
     """How many it has, and how large; empty for none."""
-    node = read(state, Tree(name).checkpoints, Checkpoints)
+    node = reported(state, Tree(name).checkpoints, Checkpoints)
     if node is None or not node.complete:
         return ""
     try:
@@ -114,4 +131,4 @@ def _fate(name: str, checkpoints: str, kept: bool) -> str:
         return ""
     if kept:
         return f"; {checkpoints} kept (next: heronpy submit FILE --from {name})"
-    return f", with {checkpoints}"
+    return f", and its {checkpoints} with it"

@@ -14,6 +14,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.structs import prepare_structs
 
 HEADERS = ("name", "state", "instances", "containers", "packing", "scheduler", "submitted", "by")
 
@@ -36,6 +37,7 @@ def command(config: Config, output: str) -> None:
 def _statuses(state: StateManager) -> list[TopologyStatus]:
     """Asked side by side: a master that does not answer costs its timeout only once."""
     found = names(state)
+    prepare_structs()
     with ThreadPoolExecutor(max_workers=max(1, min(16, len(found)))) as pool:
         return list(pool.map(lambda name: topology_status(state, name, timeout=ANSWER_TIMEOUT), found))
 

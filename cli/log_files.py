@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from heronpy.kernel.errors import UserError, did_you_mean
 from heronpy.kernel.log_desk import MOST
-from heronpy.kernel.log_file import log_extents, read_log
+from heronpy.kernel.log_file import POISON, log_extents, read_log
 
 #: a log is read backwards in pieces of this size until enough lines are seen
 PIECE = 64 * 1024
@@ -70,7 +70,11 @@ def chosen_logs(names: Iterable[str], who: str) -> list[str]:
 
 
 def _named(names: list[str], who: str) -> list[str]:
-    return [name for name in names if who in (name, _group_of(name))]
+    return [name for name in names if who in (name, *_also_called(name.removesuffix(POISON)))]
+
+
+def _also_called(name: str) -> tuple[str, str]:
+    return name, _group_of(name)
 
 
 def _log_of(process: str) -> str:

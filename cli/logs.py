@@ -12,6 +12,7 @@ from heronpy.cli.log_files import Follower, Logs, chosen_logs, require_logs, tai
 from heronpy.cli.options import takes_name, takes_settings
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.log_file import POISON
 from heronpy.kernel.names import checked_name
 
 #: seconds between two looks while following
@@ -25,15 +26,19 @@ LOOK_EVERY = 0.2
 @click.option(
     "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="Lines of each log."
 )
+@click.option("--poison", is_flag=True, help="Tuples that were kept aside because they kill their task.")
 @takes_settings
-def command(config: Config, name: str, who: str, follow: bool, lines: int) -> None:
+def command(config: Config, name: str, who: str, follow: bool, lines: int, poison: bool) -> None:
     """Show the last lines of topology NAME's logs, on whichever machines they are.
 
     WHO is a component (count), an instance (count[1]) or a process (master, scheduler, stream-manager,
     metrics-manager, executor; with the number of a container: executor-1); everybody if left out.
     """
     with open_logs(config, checked_name("topology", name)) as logs:
-        extents = logs.extents()
+        extents = _kind(logs.extents(), poison=poison)
+        if poison and not extents:
+            msg = f"topology {name!r} has kept no tuple aside"
+            raise UserError(msg)
         if not extents:
             msg = f"there is no log of topology {name!r} yet, or nobody who has one can be asked"
             raise UserError(msg, hint="again in a moment, or on the machine that it was submitted from")
@@ -42,12 +47,19 @@ def command(config: Config, name: str, who: str, follow: bool, lines: int) -> No
             for line in tail(logs, each, extents[each], lines):
                 _show(each, line, alone=len(chosen) == 1 and not follow)
         if follow:
-            _follow(logs, who, {each: Follower(logs, each, extents[each].stop) for each in chosen})
+            _follow(logs, who, poison, {each: Follower(logs, each, extents[each].stop) for each in chosen})
 
 
-def _follow(logs: Logs, who: str, followers: dict[str, Follower]) -> None:
+def _kind(extents: dict[str, range], *, poison: bool) -> dict[str, range]:
+    """The files with tuples that were kept aside, by the names of their tasks; or all others."""
+    if not poison:
+        return {name: extent for name, extent in extents.items() if not name.endswith(POISON)}
+    return {name: extent for name, extent in extents.items() if name.endswith(POISON)}
+
+
+def _follow(logs: Logs, who: str, poison: bool, followers: dict[str, Follower]) -> None:
     while logs.grow():
-        extents = logs.extents()
+        extents = _kind(logs.extents(), poison=poison)
         for name in chosen_logs(extents, who):
             # a process that came later has a log that we have not seen the beginning of
             follower = followers.setdefault(name, Follower(logs, name))

@@ -10,6 +10,7 @@ from heronpy.cli.plan_view import plan_json, plan_rows
 from heronpy.cli.topologies import open_state, require
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.registrations import needed
 from heronpy.kernel.tree import Tree
 
 HEADERS = ("container", "instance", "kind", "cpu", "ram", "disk")
@@ -23,8 +24,8 @@ def command(config: Config, name: str, output: str) -> None:
     """Show the packing plan of topology NAME: its containers, their instances and resources."""
     with open_state(config) as state:
         tree = Tree(require(state, name))
-        packing = PackingPlan.from_json(state.get(tree.packing_plan).value)
-        logical = LogicalPlan.from_json(state.get(tree.definition).value)
+        packing = needed(state, tree.packing_plan, PackingPlan)
+        logical = needed(state, tree.definition, LogicalPlan)
     show_plan(packing, logical, output)
 
 

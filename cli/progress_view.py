@@ -53,7 +53,8 @@ def _restore_lines(saved: CheckpointStatus, now: float) -> list[str]:
         times = plural(saved.restores, "time")
         lines.append(f"run {saved.run}, restored {times}, last {ago} ago: {saved.restored_because}")
     if saved.fell_back:
-        lines.append(saved.fell_back)
+        ago = f", {elapsed(now - saved.fell_back_at)} ago" if saved.fell_back_at else ""
+        lines.append(f"{saved.fell_back}{ago}")
     return lines
 
 

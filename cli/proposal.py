@@ -11,10 +11,10 @@ from heronpy.cli.limits import check_limits
 from heronpy.container.folders import launch_file
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing, PackingError, UserError
+from heronpy.kernel.errors import PackingError, UserError
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, Task, affected, moves, next_plan
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import needed, read, read_version
 from heronpy.kernel.tree import Execution, Tree
 from heronpy.kernel.update import Update
 
@@ -65,18 +65,14 @@ class Proposal(NamedTuple):
 def look(state: StateManager, name: str) -> Situation:
     """Read what an update begins with. The node `update` comes first: whoever changes the rest changes it."""
     tree = Tree(name)
-    try:
-        node = state.get(tree.update)
-        last, version = Update.from_json(node.value), node.version
-    except NodeMissing:
-        last, version = None, None
+    last, version = read_version(state, tree.update, Update) or (None, None)
     execution = read(state, tree.execution, Execution)
     plan = read(state, tree.physical_plan, PhysicalPlan)
     if plan is None or execution is None or not state.exists(tree.master):
         msg = f"topology {name!r} has no topology master that could change it"
         raise UserError(msg, hint=f"heronpy status {name}")
-    packing = PackingPlan.from_json(state.get(tree.packing_plan).value)
-    definition = LogicalPlan.from_json(state.get(tree.definition).value)
+    packing = needed(state, tree.packing_plan, PackingPlan)
+    definition = needed(state, tree.definition, LogicalPlan)
     return Situation(name, execution.packing, packing, plan, definition, last, version)
 
 

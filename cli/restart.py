@@ -14,15 +14,24 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.registrations import needed
 from heronpy.kernel.requests import request_restart
 from heronpy.kernel.tree import PAUSED, RUNNING, Tree
 
 MASTER_CONTAINER = 0
 
 
+def _number(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    """The number of a container, as `heronpy status` shows it."""
+    if value is None or value.isdecimal():
+        return None if value is None else int(value)
+    msg = f"{value!r} is no number of a container: 0 is the topology master's, the others follow"
+    raise click.BadParameter(msg)
+
+
 @click.command("restart")
 @takes_name
-@click.argument("container", type=click.IntRange(min=0), required=False)
+@click.argument("container", callback=_number, required=False)
 @click.option("--now", is_flag=True, help="At once, whatever the containers are doing; may lose tuples.")
 @shortcut("--timeout", "DURATION", "How long to wait for the scheduler.")
 @takes_settings
@@ -32,7 +41,7 @@ def command(config: Config, name: str, container: int | None, now: bool) -> None
     While all is well, nothing is lost: tasks hand their state over to their successors.
     """
     with open_state(config) as state:
-        packing = PackingPlan.from_json(state.get(Tree(require(state, name)).packing_plan).value)
+        packing = needed(state, Tree(require(state, name)).packing_plan, PackingPlan)
         workers = [one.id for one in packing.containers]
         known = [MASTER_CONTAINER, *workers]
         if container is not None and container not in known:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from heronpy.cli.output import elapsed, plural, size
-from heronpy.container.execution import read_execution
+from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.finding import Found, find_checkpoints
@@ -19,7 +19,7 @@ from heronpy.kernel.errors import CheckpointDamaged, UserError
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plugin import CheckpointStore, Registry, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import reported
 from heronpy.kernel.tree import Tree
 
 HEADERS = ("id", "age", "took", "size", "tasks", "epoch", "parallelism", "topology", "execution")
@@ -36,7 +36,7 @@ class Saved(NamedTuple):
 
 def require_common_store(state: StateManager, name: str) -> None:
     """A checkpoint is whole only where all machines see it."""
-    execution = read_execution(state, name)
+    execution = known_execution(state, name)
     if execution is not None and execution.apart:
         msg = f"the machines of {name!r} have no checkpoint store in common"
         raise UserError(msg, hint="submit with --set checkpoint.path=… that all of them see")
@@ -61,8 +61,8 @@ def open_store(config: Config, name: str, registry: Registry | None = None) -> I
 
 
 def saved_of(state: StateManager, store: CheckpointStore, name: str) -> Saved:
-    execution = read_execution(state, name)
-    node = read(state, Tree(name).checkpoints, Checkpoints)
+    execution = known_execution(state, name)
+    node = reported(state, Tree(name).checkpoints, Checkpoints)
     return Saved(name, node, find_checkpoints(store, name, execution.id if execution else "", node))
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel.code import relocated
+from heronpy.container.shipped import write_shipped
 from heronpy.container.uploads import upload
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.config import Config
@@ -13,7 +14,6 @@ from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed
-from heronpy.kernel.tree import Tree
 
 
 def refuse_unreachable(config: Config, registry: Registry, topology: LogicalPlan) -> None:
@@ -34,5 +34,5 @@ def refuse_unreachable(config: Config, registry: Registry, topology: LogicalPlan
 def shipped(launch: TopologyLaunch, state: StateManager, topology: LogicalPlan) -> LogicalPlan:
     """Upload what the containers need; the plan as they will find it."""
     files = upload(launch, installed(), topology.source)
-    state.set(Tree(topology.name).shipped, msgspec.json.encode(files))
+    write_shipped(state, topology.name, files)
     return msgspec.structs.replace(topology, source=relocated(topology.source))

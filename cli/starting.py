@@ -69,6 +69,8 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
     except KeyboardInterrupt:
         progress.say(f"stopping {name}")
         take_down(config, state, name, keep_objects=prepared.inherits)
+        progress.clear()
+        click.echo(f"{name} is stopped, nothing is left", err=True)
         raise
     finally:
         progress.clear()

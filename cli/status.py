@@ -15,6 +15,7 @@ from heronpy.cli.progress_view import progress
 from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require_alive
 from heronpy.container.host_process import links
 from heronpy.kernel.config import Config
+from heronpy.kernel.damage import damaged_nodes
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.status import TopologyStatus
 
@@ -28,7 +29,8 @@ def command(config: Config, name: str, verbose: bool, output: str) -> None:
     """Show the state of topology NAME, its numbers, and what it waits for."""
     with open_state(config) as state:
         status = topology_status(state, require_alive(config, state, name), timeout=ANSWER_TIMEOUT)
-        status = msgspec.structs.replace(status, links=links(state, name))
+        damage = (*damaged_nodes(state, name), *status.damage)
+        status = msgspec.structs.replace(status, links=links(state, name), damage=damage)
     if output == "json":
         echo_json(status)
     else:

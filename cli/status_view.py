@@ -48,7 +48,7 @@ INSTANCE_HEADERS = (
 CONTAINER_HEADERS = ("container", "state", "endpoint", "frames", "MB", "backlog", "dropped", "rejected")
 
 #: the first of these that an instance is in is what its component is in
-WORST_FIRST = ("failed", "missing", "silent", "starting", "ready", "paused", "running")
+WORST_FIRST = ("failed", "stopped", "missing", "silent", "starting", "ready", "paused", "running")
 #: share of the time spent waiting for credit from which on it is worth a line
 NOTABLE_WAITING = 0.5
 #: seconds without a tuple from which on it is worth a line
@@ -71,6 +71,7 @@ def headline(status: TopologyStatus, now: float) -> str:
 def notes(status: TopologyStatus, now: float) -> list[str]:
     """One line for everything that is not as it should be; empty when all is well."""
     lines = [status.reason] if status.reason else []
+    lines += status.damage
     if status.state == "FAILED":
         lines.append(f"heronpy restart {status.name} CONTAINER starts anew what was given up there")
     if status.rejected:
@@ -272,6 +273,9 @@ def _instance_notes(instance: InstanceStatus, *, told: str, explained: bool) -> 
         lines.append(f"{instance.label} in {instance.busy}")
     if instance.waiting >= NOTABLE_WAITING and not explained:
         lines.append(f"{instance.label} waits for slower readers {instance.waiting:.0%} of the time")
+    if instance.poisoned:
+        kept = f"{instance.label} kept {instance.poisoned} tuples aside that kill it (heronpy logs --poison)"
+        lines.append(f"{kept}, the last {instance.poison}")
     if instance.rejected:
         lines.append(f"{instance.label} rejected {instance.rejected} frames")
     return lines

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import click
 import msgspec
 
 from heronpy.cli.base import Base
@@ -27,17 +29,19 @@ from heronpy.kernel.checkpoints.names import components_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
-from heronpy.kernel.errors import HeronError, NodeExists, NodeMissing, TimedOut, UserError, did_you_mean
+from heronpy.kernel.errors import DamagedNode, HeronError, NodeExists, TimedOut, UserError, did_you_mean
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import given_up, reported
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
-from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree
+from heronpy.kernel.steps import step
+from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree, Waiting
 from heronpy.loading import load_topologies
-from heronpy.logical import component_of, drops_when_full, tick_seconds, tree_limits
+from heronpy.logical import component_of, drops_when_full, poison_settings, tick_seconds, tree_limits
 
 #: seconds between two questions to the Topology Master while waiting
 ASK_EVERY = 0.05
@@ -79,6 +83,9 @@ def prepare(
     `name` renames the topology, if there is only one.
     """
     _refuse_unknown_plugins(config, registry)
+    if files := [arg for arg in args if arg.endswith(".py") and os.path.isfile(arg)]:
+        told = f"note: {', '.join(files)} is an argument of {file}, which alone is loaded"
+        click.echo(told, err=True)
     topologies = load_topologies(file, args, {**config.topology, **config.component})
     _refuse_unknown_components(config, topologies)
     if name is not None and topologies:
@@ -101,8 +108,9 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
         raise UserError(msg, hint=f"heronpy kill {name}")
     try:
         # this claims the name
-        state.create(Tree(name).execution, msgspec.json.encode(execution))
-    except NodeExists:
+        state.create(Tree(name).execution, NODE.encode(execution))
+        step("submit.claimed")
+    except (NodeExists, DamagedNode):
         msg = f"topology {name!r} exists already"
         raise UserError(msg, hint=f"heronpy kill {name}, or --name OTHER") from None
     try:
@@ -167,7 +175,7 @@ def _with_last_words(master: MasterClient) -> TopologyStatus:
 
 def _without_room(state: StateManager, name: str) -> str:
     """What the scheduler says about a container that it cannot start yet."""
-    waiting = read(state, Tree(name).waiting, dict[str, str]) or {}
+    waiting = (reported(state, Tree(name).waiting, Waiting) or Waiting()).containers
     return "".join(f"; container {container} waits: {why}" for container, why in list(waiting.items())[:1])
 
 
@@ -201,7 +209,7 @@ def _refuse_broken_engine(state: StateManager, name: str, last_words: Callable[[
     """A process of ours that ends again and again will not come up by waiting longer."""
     tree = Tree(name)
     for container in state.children(tree.containers):
-        node = read(state, tree.executor(int(container)), ExecutorNode)
+        node = reported(state, tree.executor(int(container)), ExecutorNode)
         for who, child in node.children.items() if node else ():
             # An instance explains itself to the master, and a log may be on a machine that has just begun to
             # answer: both get a little longer before there is only a status to show.
@@ -216,8 +224,8 @@ def _refuse_given_up(state: StateManager, name: str) -> None:
     """A container that cannot run where it was started."""
     tree = Tree(name)
     for container in state.children(tree.containers):
-        with contextlib.suppress(NodeMissing):
-            how = state.get(tree.given_up(int(container))).value.decode()
+        how = given_up(state, tree, int(container))
+        if how is not None:
             raise StartFailed(name, f"container {container}", how)
 
 
@@ -273,6 +281,7 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
         given = {**topology.config, **component.config}
         tree_limits(given)
         tick_seconds(given)
+        poison_settings(topology, given)
     drops_when_full(topology, default=config["credit.when_full"] == "drop")
     inherits = _opened_store(config, registry, topology)
     manager = registry.resource_manager(config.text("packing.algorithm"))()
@@ -323,14 +332,21 @@ def _start(
     remote = scheduler.remote(config)
     path = create_launch(config, name, remote=remote, keeper=keeper_of(scheduler, remote=remote))
     launch = TopologyLaunch.read(path)
+    step("submit.launch.written")
     known = msgspec.structs.replace(execution, id=launch.execution)
-    state.set(tree.execution, msgspec.json.encode(known))
+    state.set(tree.execution, NODE.encode(known))
     logical = shipped(launch, state, prepared.logical) if launch.remote else prepared.logical
     state.set(tree.definition, logical.to_json())
+    step("submit.definition.written")
     state.set(tree.packing_plan, prepared.packing.to_json())
+    step("submit.packing.written")
     state.set(tree.checkpoints, _first_node(config, prepared, launch.execution).to_json())
-    state.set(tree.live, msgspec.json.encode(Live(RUNNING)))
+    step("submit.checkpoints.written")
+    # the last of them: with it there is a topology that can be started again
+    state.set(tree.live, NODE.encode(Live(RUNNING)))
+    step("submit.written")
     scheduler_host.start(path)
+    step("submit.started")
     return launch
 
 

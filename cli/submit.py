@@ -75,6 +75,9 @@ def command(
                 _echo_json(started, len(prepared))
 
 
+EFFECTIVELY_ONCE = "effectively_once"
+
+
 def _with_base(
     config: Config, registry: Registry, prepared: list[Prepared], label: str, drop: bool
 ) -> Prepared:
@@ -83,6 +86,10 @@ def _with_base(
         raise UserError(msg, hint="a file for each")
     with open_state(config, registry) as state:
         base = find_base(config, state, label, prepared[0].logical, drop=drop)
+    reliability = prepared[0].logical.reliability
+    if base.manifest.run and reliability != EFFECTIVELY_ONCE:
+        told = f"warning: {base.found.label} was taken at {EFFECTIVELY_ONCE}, and this is {reliability}"
+        click.echo(f"{told} (try: --set topology.reliability.mode=EFFECTIVELY_ONCE)", err=True)
     return prepared[0]._replace(base=base)
 
 

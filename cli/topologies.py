@@ -9,20 +9,25 @@ from pathlib import Path
 
 import click
 
+from heronpy.cli.progress import Progress
 from heronpy.container import scheduler_host
 from heronpy.container.folders import work_folder
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import UserError, did_you_mean
+from heronpy.kernel.errors import DamagedNode, UserError, did_you_mean
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.tree import Tree
 
 #: seconds that a Topology Master gets to answer a question
 ANSWER_TIMEOUT = 2.0
 
 #: … and that one gets that has just begun, or whose machine is busy
 MOMENT = 5.0
+
+#: … and that its successor gets to register, where there is none: on a busy machine a start takes a while
+SUCCESSION = 30.0
 ASK_EVERY = 0.1
 
 
@@ -44,7 +49,7 @@ def require(state: StateManager, name: str) -> str:
     """The name itself, or an error that says which topologies there are."""
     known = names(state)
     if name not in known:
-        none = "" if known else "; there is none"
+        none = "" if known else f"; there is none in {state.place() or 'the state tree'}"
         msg = f"no topology named {name!r}{none}{did_you_mean(name, known)}"
         raise UserError(msg, hint="heronpy list")
     return name
@@ -52,20 +57,40 @@ def require(state: StateManager, name: str) -> str:
 
 def require_alive(config: Config, state: StateManager, name: str) -> str:
     """The name itself; a topology that nobody keeps alive any more, as after a reboot, is started again."""
-    if scheduler_host.revive(config, state, require(state, name)):
-        click.echo(f"the scheduler and the master of {name} were gone and are started again", err=True)
+    try:
+        revived = scheduler_host.revive(config, state, require(state, name))
+    except DamagedNode as damage:
+        click.echo(f"the scheduler and the master of {name} are gone: {damage.what}", err=True)
+    else:
+        if revived:
+            click.echo(f"the scheduler and the master of {name} were gone and are started again", err=True)
     return name
 
 
 def settled_status(state: StateManager, name: str) -> TopologyStatus:
     """What the master says. One that was just started, or is kept from answering, gets a moment."""
-    deadline = time.monotonic() + MOMENT
+    begun, progress, told, answered = time.monotonic(), Progress(), False, False
     with MasterClient(state, name) as client:
         while True:
             status = client.status(ANSWER_TIMEOUT)
-            if status.state not in ("UNREACHABLE", "STARTING") or time.monotonic() > deadline:
+            if status.state == "STARTING" and not answered:
+                # a master that has just registered has not heard of its containers: its time begins now
+                answered, begun = True, time.monotonic()
+            waited = time.monotonic() - begun
+            patience = SUCCESSION if _master_to_come(state, name) else MOMENT
+            if status.state not in ("UNREACHABLE", "STARTING") or waited > patience:
+                progress.clear()
                 return status
+            if waited > MOMENT and not told:
+                told = True
+                progress.say(f"waiting for the topology master of {name}: {status.reason}")
             time.sleep(ASK_EVERY)
+
+
+def _master_to_come(state: StateManager, name: str) -> bool:
+    """Whether no Topology Master is registered, and its container has not been given up either."""
+    tree = Tree(name)
+    return not state.exists(tree.master) and not state.exists(tree.given_up(0))
 
 
 def log_folder(config: Config, name: str) -> Path:

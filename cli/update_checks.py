@@ -38,11 +38,10 @@ def parse_targets(name: str, targets: Sequence[str], logical: LogicalPlan) -> di
 
 
 def _count(component: str, text: str) -> int:
-    try:
-        count = int(text)
-    except ValueError:
+    if not text.removeprefix("-").isdecimal():
         msg = f"{component}={text}: {text!r} is not a number of instances"
-        raise UsageError(msg, hint=f"{component}=4") from None
+        raise UsageError(msg, hint=f"{component}=4, the number that there shall be")
+    count = int(text)
     if count < 1:
         msg = f"{component}={text}: a component keeps at least one instance"
         raise UsageError(msg, hint=f"{component}=1, or heronpy deactivate to pause the topology")

@@ -12,6 +12,7 @@ from heronpy.cli.update_progress import Phases
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, TimedOut, UserError, VersionConflict
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.registrations import needed
 from heronpy.kernel.tree import Tree
 from heronpy.kernel.update import FINISHED, Update
 
@@ -36,7 +37,7 @@ def write_proposal(state: StateManager, now: Situation, update: Update) -> None:
 
 def _somebody_else(state: StateManager, name: str) -> UserError:
     try:
-        running = unfinished(Update.from_json(state.get(Tree(name).update).value))
+        running = unfinished(needed(state, Tree(name).update, Update))
     except NodeMissing:
         return UserError(f"topology {name!r} was killed meanwhile", hint="heronpy list")
     if running is not None:
@@ -80,7 +81,7 @@ def _waits_for(state: StateManager, name: str, epoch: int) -> tuple[str, ...]:
 
 def _read(state: StateManager, path: str, name: str) -> Update:
     try:
-        return Update.from_json(state.get(path).value)
+        return needed(state, path, Update)
     except NodeMissing:
         msg = f"topology {name!r} was killed while it was updated"
         raise UserError(msg, hint="heronpy list") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import select
 import selectors
 import shutil
 import signal
@@ -13,7 +14,7 @@ import time
 from collections.abc import Sequence
 
 from heronpy.container.child import Start, configure_logging, log_caps
-from heronpy.container.execution import is_current
+from heronpy.container.execution import await_execution, is_current, read_execution
 from heronpy.container.folders import make_sockets_folder
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.nursery import CHILD, ZYGOTE, Nursery, spawn
@@ -24,17 +25,27 @@ from heronpy.container.scheduler_keeper import SchedulerKeeper
 from heronpy.container.supervisor import Clock, Supervisor, Wanted
 from heronpy.container.wanted import wanted_children
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, NodeMissing, PeerLost, StateError, UserError, VersionConflict
+from heronpy.kernel.errors import (
+    DamagedNode,
+    HeronError,
+    NodeMissing,
+    PeerLost,
+    StateError,
+    UserError,
+    VersionConflict,
+)
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.lifeline import has_beaten
 from heronpy.kernel.log_file import cap_logs
-from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.mending import Mender
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.kernel.private import make_private
 from heronpy.kernel.pulse import Pulse
-from heronpy.kernel.registrations import read
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.registrations import needed, read, reported
+from heronpy.kernel.tree import Execution, Tree
 from heronpy.kernel.update import Update, packing_to_run
 from heronpy.kernel.wakeup import Wakeup
 
@@ -99,6 +110,20 @@ class Executor:
         self._read_plan_at: float | None = 0.0
         self._touched = False
         self._exit_code = 0
+        self._definition: LogicalPlan | None = None
+        self._packing: PackingPlan | None = None
+        self._mender = self._holding(read_execution(state, self._launch.topology))
+
+    def _holding(self, execution: Execution | None) -> Mender:
+        """What this process can write again when it is damaged and no master lives that would."""
+        mender, tree = Mender(self._state), self._tree
+        if execution is not None and execution.id == self._launch.execution:
+            mender.hold(tree.execution, Execution, lambda: NODE.encode(execution))
+        mender.hold(
+            tree.definition, LogicalPlan, lambda: self._definition.to_json() if self._definition else b""
+        )
+        mender.hold(tree.packing_plan, PackingPlan, self._packing_in_force)
+        return mender
 
     def run(self) -> int:
         """One turn after the other until asked to stop, then until nobody is left."""
@@ -173,8 +198,8 @@ class Executor:
         try:
             # the update first: the packing plan changes before it is over, so nobody is dropped in between
             update = read(self._state, self._tree.update, Update)
-            packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
-            topology = LogicalPlan.from_json(self._state.get(self._tree.definition).value)
+            packing = needed(self._state, self._tree.packing_plan, PackingPlan)
+            topology = self._definition = needed(self._state, self._tree.definition, LogicalPlan)
             start = self._config.text("container.start")
             wanted = wanted_children(self._container, packing_to_run(packing, update), topology, start)
         except NodeMissing:
@@ -184,7 +209,14 @@ class Executor:
             log.error("cannot follow the plan: %s", error)
             self._read_plan_at = clock.now + STATE_RETRY
             return
+        self._packing = packing
         self._supervisor.want(wanted, clock, self._patience)
+
+    def _packing_in_force(self) -> bytes:
+        """As it was read; nothing when there may be another by now."""
+        plan = reported(self._state, self._tree.physical_plan, PhysicalPlan)
+        known = self._packing
+        return known.to_json() if known and plan and plan.epoch == known.epoch else b""
 
     def _start_child(self, wanted: Wanted, start: Start, lifeline: int) -> None:
         try:
@@ -234,6 +266,7 @@ class Executor:
         self._pulse_at = clock.now + self._pulse.interval
         # children do so themselves, but not for what their own children write
         cap_logs(self._launch.logs, self._log_caps)
+        self._mender.look()
         try:
             self._pulse.beat()
         except (VersionConflict, NodeMissing):
@@ -340,6 +373,7 @@ def run_container(
 ) -> int:
     """Be the container, unless its topology is gone; the exit status."""
     launch = TopologyLaunch.read(launch_file)
+    _await_execution(state, launch, container, lifeline)
     if not is_current(state, launch):
         log.error("topology %s is not in the state tree", launch.topology)
         return FENCED
@@ -350,6 +384,27 @@ def run_container(
         log.error("%s", error)
         return HOPELESS
     return Executor(launch_file, container, state, nursery, child, lifeline).run()
+
+
+def _await_execution(
+    state: StateManager, launch: TopologyLaunch, container: int, lifeline: int | None
+) -> None:
+    """With signs of life: who waits for a damaged node is not to be replaced by another that waits."""
+    try:
+        is_current(state, launch)
+        return
+    except DamagedNode:
+        silence = Config.from_plain(launch.config).number("container.silence")
+        pulse = Pulse(state, Tree(launch.topology).pulse(container), silence)
+
+    def pause(seconds: float) -> None:
+        if lifeline is None:
+            time.sleep(seconds)
+        elif select.select([lifeline], [], [], seconds)[0]:
+            os._exit(FENCED)  # the process that started this container is gone
+
+    with pulse.in_background(on_fenced=lambda: os._exit(FENCED)):
+        await_execution(state, launch, pause)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ import msgspec
 
 from heronpy.container.launch import Keeper, TopologyLaunch
 from heronpy.kernel.config import Config
+from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.private import (
     NotPrivate,
     keep_others_out,
-    make_private,
     own_folder,
     private,
     require_place,
@@ -53,7 +53,7 @@ def sockets_link(work: Path) -> Path:
 def create_launch(config: Config, topology: str, *, remote: bool = False, keeper: Keeper = "master") -> Path:
     """Make the folders of a new topology and its launch file, whose path is returned."""
     work = work_folder(config, topology)
-    make_private(work / "logs")
+    make_durable(work / "logs")
     plain = config.to_plain()
     launch = TopologyLaunch(topology, secrets.token_hex(6), plain, str(work), "", remote, keeper=keeper)
     path = launch_file(config, topology)
@@ -108,12 +108,15 @@ def _make_sockets(path: Path, launch: TopologyLaunch) -> None:
 
 
 def _write_launch(path: Path, launch: TopologyLaunch) -> None:
-    """All of it or, on a full disk, nothing."""
+    """All of it or, on a full disk, nothing. Durable: the state tree is worth nothing without it."""
     unfinished = path.with_suffix(".new")
     try:
         with open(unfinished, "wb", opener=private) as file:
             file.write(launch.to_json())
+            file.flush()
+            os.fsync(file.fileno())
         unfinished.replace(path)
+        sync(path.parent)
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -23,6 +23,7 @@ from heronpy.container.nursery import Nursery
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.config import DEFAULT
 from heronpy.kernel.errors import HeronError, PluginError, StateError
+from heronpy.kernel.formats import SESSION
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
@@ -62,10 +63,12 @@ class Guest:
         """End what an earlier life of the container has left on this machine, and take its place."""
         record = self.root / f"container-{container}.session"
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
-            msgspec.json.decode(record.read_bytes(), type=Session).kill(f"container {container}")
+            SESSION.decode(record.read_bytes(), Session, str(record), any_format=True).kill(
+                f"container {container}"
+            )
         draft = record.with_suffix(f".{os.getpid()}")
         with open(draft, "wb", opener=private) as file:
-            file.write(msgspec.json.encode(Session.of_this_process()))
+            file.write(SESSION.encode(Session.of_this_process()))
         draft.replace(record)
 
     def take_address(self, state: StateManager) -> None:
@@ -92,7 +95,7 @@ class Guest:
 
 
 def remove_if_free(root: Path, lock: int) -> None:
-    """Remove a topology's folder, unless somebody else holds its lock."""
+    """Remove a topology's folder, unless another process holds its lock."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

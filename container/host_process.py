@@ -13,10 +13,10 @@ from typing import Self
 
 import msgspec
 
-from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.processes import boot_id, process
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import read_version, reported
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class HostNode(msgspec.Struct, frozen=True):
 
 def links(state: StateManager, topology: str) -> dict[str, str]:
     """Where a person can look, as its scheduler says; nothing while it has no process."""
-    node = read(state, Tree(topology).scheduler, HostNode)
+    node = reported(state, Tree(topology).scheduler, HostNode)
     return node.links if node is not None else {}
 
 
@@ -60,11 +60,15 @@ class HostProcess:
         self._gone = False
         self._pid = 0
         self._pidfd: int | None = None
-        with contextlib.suppress(NodeMissing, msgspec.DecodeError):
-            node = msgspec.json.decode(state.get(path).value, type=HostNode)
-            self.present = True
-            if node.boot == boot_id():
-                self._open(node)
+        try:
+            found = read_version(state, path, HostNode, any_format=True)
+        except DamagedNode as damage:
+            log.warning("%s", damage)
+            self.present = True  # its process writes it again
+            return
+        self.present = found is not None
+        if found is not None and found[0].boot == boot_id():
+            self._open(found[0])
 
     def _open(self, node: HostNode) -> None:
         try:

@@ -12,18 +12,18 @@ import sys
 import time
 from collections.abc import Sequence
 
-import msgspec
-
 from heronpy.container.child import configure_logging
 from heronpy.container.detached import start_detached
-from heronpy.container.execution import is_current
+from heronpy.container.execution import await_execution, is_current
 from heronpy.container.host_process import HostNode
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduler_keeper import SchedulerKeeper
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, StateError
+from heronpy.kernel.errors import DamagedNode, NodeExists, StateError
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Tree
 from heronpy.kernel.wakeup import Wakeup
 
@@ -62,6 +62,7 @@ class Keeper:
                     session = self._claim()
                 if not is_current(self._state, self._launch):
                     break
+                self._stay()
             except StateError as error:
                 log.warning("could not look at the topology: %s", error)
             self._keeper.tick(time.monotonic())
@@ -72,11 +73,19 @@ class Keeper:
     def _claim(self) -> int:
         session = self._state.session
         try:
-            value = msgspec.json.encode(HostNode.of_this_process({}))
+            value = NODE.encode(HostNode.of_this_process({}))
             self._state.create(self._tree.keeper, value, ephemeral=True)
         except NodeExists:
             self._stopping = True
         return session
+
+    def _stay(self) -> None:
+        try:
+            read(self._state, self._tree.keeper, HostNode)
+        except DamagedNode as damage:
+            log.warning("%s; it is made again", damage)
+            self._state.delete(self._tree.keeper)
+            self._claim()
 
     def _wait(self) -> None:
         left = max(0.0, self._keeper.next_deadline() - time.monotonic())
@@ -112,6 +121,7 @@ def main(argv: Sequence[str]) -> int:
     configure_logging(launch)
     state = open_state(Config.from_plain(launch.config))
     try:
+        await_execution(state, launch)
         if is_current(state, launch):
             Keeper(argv[0], launch, state).run()
     finally:

@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from heronpy.kernel.errors import UserError
+from heronpy.kernel.errors import OtherFormat, UserError
+from heronpy.kernel.formats import LAUNCH, PROTOCOL, Head, check_protocol
 
 Role = Literal["instance", "stream_manager", "metrics_manager", "topology_master"]
 Keeper = Literal["master", "beside", "framework"]
@@ -51,6 +52,8 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
     package: str = ""
     #: who starts the scheduler's process again, see Scheduler.keeper
     keeper: Keeper = "master"
+    #: what its processes speak with each other
+    protocol: int = PROTOCOL
 
     @property
     def logs(self) -> Path:
@@ -61,12 +64,18 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> TopologyLaunch:
-        """FileNotFoundError when there is none, LaunchDamaged when it is not what was written."""
+        """FileNotFoundError when there is none, LaunchDamaged when it is not what was written.
+
+        OtherFormat when another version wrote it, whose formats or protocol this one does not know.
+        """
         try:
-            sealed = msgspec.json.decode(Path(path).read_bytes(), type=_Sealed)
+            data = Path(path).read_bytes()
+            sealed = LAUNCH.decode(data, _Sealed, f"the launch file {os.fspath(path)}")
             if hashlib.sha256(sealed.launch).hexdigest() != sealed.sha256:
                 raise LaunchDamaged(path, "its checksum differs")
-            return msgspec.json.decode(sealed.launch, type=cls)
+            launch = msgspec.json.decode(sealed.launch, type=cls)
+            check_protocol(launch.topology, launch.protocol, msgspec.json.decode(data, type=Head).heronpy)
+            return launch
         except FileNotFoundError:
             raise
         except (OSError, msgspec.DecodeError) as error:
@@ -74,17 +83,17 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
 
     @classmethod
     def read_or_exit(cls, path: str | os.PathLike[str]) -> TopologyLaunch:
-        """For a process that is nothing without it: a damaged file is one line in its log."""
+        """For a process that is nothing without it: one that cannot be read is one line in its log."""
         try:
             return cls.read(path)
-        except LaunchDamaged as error:
+        except (LaunchDamaged, OtherFormat) as error:
             sys.exit(f"error: {error}")
 
     def to_json(self) -> bytes:
         """The content of the file. `parcel.bootstrap` writes the same form without this module."""
         text = msgspec.json.format(msgspec.json.encode(self), indent=2)
         sealed = _Sealed(hashlib.sha256(text).hexdigest(), msgspec.Raw(text))
-        return msgspec.json.encode(sealed)
+        return LAUNCH.encode(sealed)
 
 
 class Child(msgspec.Struct, frozen=True):

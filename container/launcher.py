@@ -13,9 +13,7 @@ from heronpy.container.parcel import LAUNCH, PACKAGE
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import PackingPlan, Resources
 from heronpy.kernel.plans.packing import MB
-from heronpy.kernel.plugin import Launch, Launcher, Shipped, StateManager
-from heronpy.kernel.registrations import read
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.plugin import Launch, Launcher, Shipped
 
 #: what the Topology Master's container is asked for
 MASTER = Resources(cpu=1.0, ram=256 * MB, disk=256 * MB)
@@ -75,8 +73,3 @@ class TopologyLauncher(Launcher):
         """A secret is called like the setting that names its file; other files may be elsewhere only."""
         path = self._config.text(shipped.name) if shipped.secret else shipped.path
         return msgspec.structs.replace(shipped, path=path if os.path.exists(path) else "")
-
-
-def read_shipped(state: StateManager, topology: str) -> tuple[Shipped, ...]:
-    """What was uploaded for the containers of a topology, if they are on other machines."""
-    return read(state, Tree(topology).shipped, tuple[Shipped, ...]) or ()

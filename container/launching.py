@@ -1,14 +1,15 @@
-"""What is known of how a topology was launched, also where its launch file is damaged."""
+"""What is known of how a topology was launched, also where its launch file cannot be read."""
 
 from __future__ import annotations
 
 import logging
 import os
 
-from heronpy.container.execution import read_execution
+from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file, sockets_link, work_folder
 from heronpy.container.launch import Keeper, LaunchDamaged, TopologyLaunch
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import OtherFormat
 from heronpy.kernel.plugin import Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.tree import Tree
@@ -22,19 +23,21 @@ def keeper_of(scheduler: type[Scheduler], *, remote: bool) -> Keeper:
 
 
 def launch_of(config: Config, state: StateManager, topology: str) -> TopologyLaunch | None:
-    """The launch file; rebuilt with a warning if it is damaged, None if this machine has none."""
+    """The launch file; rebuilt with a warning if it cannot be read, None if this machine has none."""
     try:
         return TopologyLaunch.read(launch_file(config, topology))
     except FileNotFoundError:
         return None
     except LaunchDamaged as error:
         log.warning("%s; going on with the state tree and the settings of this command", error.what)
-        return _rebuilt(config, state, topology)
+    except OtherFormat as error:
+        log.warning("%s; going on with the state tree and the settings of this command", error)
+    return _rebuilt(config, state, topology)
 
 
 def _rebuilt(config: Config, state: StateManager, topology: str) -> TopologyLaunch:
     """Without an execution in the state tree its id is empty: then nothing that is named by it is known."""
-    execution = read_execution(state, topology)
+    execution = known_execution(state, topology)
     name = execution.scheduler if execution is not None else config.text("scheduler.name")
     scheduler = installed().scheduler(name)
     # what was shipped is written before a container starts on another machine

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import secrets
+import time
 
-import msgspec
-
-from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, VersionConflict
+from heronpy.kernel.formats import NODE
+from heronpy.kernel.mending import mend
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.registrations import read_version
 from heronpy.kernel.tree import ChildView, ExecutorNode, Tree
+
+log = logging.getLogger(__name__)
 
 
 class ExecutorRecord:
@@ -22,8 +28,8 @@ class ExecutorRecord:
         self._state = state
         self.path = Tree(topology).executor(container)
         self._token = secrets.token_hex(8)
-        self.incarnation, self._version = self._take_over()
         self._written: dict[str, ChildView] | None = None
+        self.incarnation, self._version = self._take_over()
 
     def publish(self, children: dict[str, ChildView]) -> bool:
         """Write if there is news; says whether there was."""
@@ -47,20 +53,35 @@ class ExecutorRecord:
         self._write(self._node(self.incarnation, 0, {}))
 
     def _write(self, node: ExecutorNode) -> None:
-        value = msgspec.json.encode(node)
+        value = NODE.encode(node)
         try:
             self._version = self._state.set(self.path, value, version=self._version)
+        except DamagedNode as damage:
+            self._mend(damage, node)
         except VersionConflict:
             # a write of ours may have been carried out although the state tree could not say so
             self._reread()
             self._version = self._state.set(self.path, value, version=self._version)
 
     def _reread(self) -> None:
-        node = self._state.get(self.path)
-        if msgspec.json.decode(node.value, type=ExecutorNode).token != self._token:
+        try:
+            found = read_version(self._state, self.path, ExecutorNode)
+        except DamagedNode as damage:
+            self._mend(damage, self._node(self.incarnation, os.getpid(), self._written or {}))
+            self._written = None
+            return
+        if found is None:
+            msg = f"there is no node {self.path}"
+            raise NodeMissing(msg)
+        if found[0].token != self._token:
             msg = f"{self.path} is another executor's"
             raise VersionConflict(msg)
-        self._version = node.version
+        self._version = found[1]
+
+    def _mend(self, damage: DamagedNode, node: ExecutorNode) -> None:
+        """The node belongs to this executor until a successor writes its own, which would be readable."""
+        log.error("%s; it is written again", damage)
+        self._version = mend(self._state, damage, NODE.encode(node))
 
     def _node(self, incarnation: int, pid: int, children: dict[str, ChildView]) -> ExecutorNode:
         return ExecutorNode(incarnation, pid, children, self._token)
@@ -68,15 +89,19 @@ class ExecutorRecord:
     def _take_over(self) -> tuple[int, int]:
         while True:
             try:
-                node = self._state.get(self.path)
-                past = msgspec.json.decode(node.value, type=ExecutorNode).incarnation
-                ours = msgspec.json.encode(self._node(past + 1, os.getpid(), {}))
-                return past + 1, self._state.set(self.path, ours, version=node.version)
-            except NodeMissing:
-                ours = msgspec.json.encode(self._node(1, os.getpid(), {}))
-                try:
+                found = read_version(self._state, self.path, ExecutorNode)
+                past = found[0].incarnation if found is not None else 0
+                ours = NODE.encode(self._node(past + 1, os.getpid(), {}))
+                if found is None:
                     return 1, self._state.create(self.path, ours)
-                except NodeExists:
-                    continue
-            except VersionConflict:
+                return past + 1, self._state.set(self.path, ours, version=found[1])
+            except DamagedNode as damage:
+                self._begin_beyond(damage)
+            except (NodeExists, NodeMissing, VersionConflict):
                 continue
+
+    def _begin_beyond(self, damage: DamagedNode) -> None:
+        """Executors do not start once a second for long, so the clock exceeds all earlier incarnations."""
+        log.error("%s; incarnations go on beyond any that can have been", damage)
+        with contextlib.suppress(VersionConflict):
+            mend(self._state, damage, NODE.encode(self._node(int(time.time()), 0, {})))

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import cast
 
 from heronpy.container.launch import Child, Role, TopologyLaunch
+from heronpy.kernel.structs import prepare_structs
 
 Run = Callable[[TopologyLaunch, Child], int]
 
@@ -19,4 +20,7 @@ ROLES: Mapping[Role, str] = {
 
 
 def load(roles: Mapping[Role, str], role: Role) -> Run:
-    return cast("Run", import_module(roles[role]).run)
+    run = cast("Run", import_module(roles[role]).run)
+    # every role has a second thread; of what the zygote has prepared nothing is done again
+    prepare_structs()
+    return run

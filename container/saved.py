@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 
-import msgspec
-
 from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.manifest import read_manifest, ref_name, write_ref
@@ -13,11 +11,11 @@ from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import CheckpointDamaged, HeronError, NodeMissing, UserError
+from heronpy.kernel.errors import CheckpointDamaged, DamagedNode, HeronError, OtherFormat, UserError
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import CheckpointStore, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import read, reported
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -74,18 +72,18 @@ def _left(launch: TopologyLaunch, error: HeronError) -> UserError:
 
 
 def _node(state: StateManager, tree: Tree) -> Checkpoints | None:
-    try:
-        return read(state, tree.checkpoints, Checkpoints)
-    except msgspec.DecodeError:
-        return None  # of another version
+    return reported(state, tree.checkpoints, Checkpoints)
 
 
 def _keeps_objects(state: StateManager, tree: Tree) -> bool:
     try:
-        plan = LogicalPlan.from_json(state.get(tree.definition).value)
-    except (NodeMissing, msgspec.DecodeError):
-        return False  # it never came so far, or is of another version
-    return any(component.keeps_objects for component in plan.components)
+        plan = read(state, tree.definition, LogicalPlan)
+    except DamagedNode as damage:
+        log.warning("%s; what its components keep is removed if there is any", damage)
+        return True
+    except OtherFormat:
+        return False
+    return plan is not None and any(component.keeps_objects for component in plan.components)
 
 
 def _clear(
@@ -107,6 +105,8 @@ def _kept(store: CheckpointStore, node: Checkpoints) -> list[CheckpointRef]:
     for ref in node.complete:
         try:
             read_manifest(store, ref)
+        except OtherFormat as error:
+            log.warning("checkpoint %d is kept unread: %s", ref.id, error)
         except CheckpointDamaged as error:
             log.warning("checkpoint %d is not kept: %s", ref.id, error)
             continue

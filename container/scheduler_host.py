@@ -13,22 +13,23 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from heronpy.container.child import configure_logging
-from heronpy.container.execution import is_current, read_execution
+from heronpy.container.execution import await_execution, is_current, read_execution
 from heronpy.container.folders import launch_file, renew_sockets
 from heronpy.container.host_process import MODULE, HostNode
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.launcher import TopologyLauncher, read_shipped
+from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.scheduling import SchedulerHost
+from heronpy.container.shipped import read_shipped
 from heronpy.container.teardown import vanished
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.private import make_private, private
+from heronpy.kernel.registrations import needed, read
 from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,10 @@ def revive(config: Config, state: StateManager, name: str) -> bool:
     tree, file = Tree(name), launch_file(config, name)
     if state.exists(tree.scheduler) or state.exists(tree.master):
         return False
-    if not file.exists() or not state.exists(tree.packing_plan):
+    if state.exists(tree.execution) and not state.exists(tree.live):
+        msg = f"topology {name!r} is being submitted, or its submit was cut short"
+        raise UserError(msg, hint=f"again; if it stays so, heronpy kill {name}, then submit it again")
+    if not file.exists() or read(state, tree.packing_plan, PackingPlan) is None:
         return False
     start(file)
     return True
@@ -91,7 +95,7 @@ def _start_elsewhere(file: Path, launch: TopologyLaunch, timeout: float) -> None
     try:
         execution = read_execution(state, launch.topology)
         assert execution is not None
-        plan = PackingPlan.from_json(state.get(tree.packing_plan).value)
+        plan = needed(state, tree.packing_plan, PackingPlan)
         launcher = TopologyLauncher(str(file), launch, plan, read_shipped(state, launch.topology))
         registry.scheduler(execution.scheduler)().start_host(config, launcher)
         deadline = time.monotonic() + timeout
@@ -127,6 +131,7 @@ def host(file: str, ready: int | None = None) -> None:
     registry = installed()
     state = open_state(config, registry)
     try:
+        await_execution(state, launch)
         scheduler = _claim(launch, state, registry)
         while scheduler is None and launch.keeper == "framework" and is_current(state, launch):
             # the framework took our predecessor for dead: soon the state tree will, too
@@ -153,10 +158,14 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
     if execution is None or not is_current(state, launch):
         msg = f"topology {name!r} is not in the state tree"
         raise UserError(msg, hint="submit it again")
+    if state.exists(tree.leaving):
+        # its containers are being ended: to start them again would leave files on other machines
+        msg = f"topology {name!r} is being killed"
+        raise UserError(msg, hint=f"heronpy kill {name}, if it stays so")
     scheduler = registry.scheduler(execution.scheduler)()
     node = HostNode.of_this_process({})
     try:
-        state.create(tree.scheduler, msgspec.json.encode(node), ephemeral=True)
+        state.create(tree.scheduler, NODE.encode(node), ephemeral=True)
     except NodeExists:
         log.info("another process has %s", name)
         return None

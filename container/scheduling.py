@@ -9,26 +9,27 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import msgspec
-
-from heronpy.container.execution import is_current
+from heronpy.container.execution import execution_of, is_current, read_execution
 from heronpy.container.host_process import HostNode
 from heronpy.container.keeper import KeptAlive
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.launcher import TopologyLauncher, read_shipped
+from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.saved import require_store
+from heronpy.container.shipped import read_shipped
 from heronpy.container.teardown import announce_leaving, clear_topology
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, UserError
-from heronpy.kernel.plans import PackingPlan, union
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, UserError
+from heronpy.kernel.formats import NODE
+from heronpy.kernel.mending import Mender, mend
+from heronpy.kernel.plans import PackingPlan, PhysicalPlan, union
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
 from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.kernel.plugin.state_manager import Watch
 from heronpy.kernel.pulse import Pulse, PulseReader
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import needed, read, reported
 from heronpy.kernel.requests import Request, answer_request, pending_requests
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree import Tree, Waiting
 from heronpy.kernel.update import BOTH_RUN, Update, UpdateFailure, packing_to_run
 from heronpy.kernel.vigil import Vigil
 from heronpy.kernel.wakeup import Wakeup
@@ -55,7 +56,11 @@ class SchedulerHost:
         self._scheduler = scheduler
         self._config = Config.from_plain(self._launch.config)
         self._policy = RestartPolicy.of(self._config)
+        self._execution = read_execution(state, self._name) or execution_of(self._launch)
         self._plan = self._wished()
+        self._mender = Mender(state)
+        self._mender.hold(self._tree.packing_plan, PackingPlan, self._packing_in_force)
+        self._mender.hold(self._tree.waiting, Waiting, lambda: NODE.encode(Waiting(self._waiting)))
         #: when to try again to follow a plan that could not be followed
         self._follow_at = 0.0
         shipped = read_shipped(state, self._name)
@@ -69,7 +74,7 @@ class SchedulerHost:
         #: containers that died too often; only a restart that somebody asks for tries again
         self._given_up: set[int] = set()
         #: containers without room, as the state tree says it
-        self._waiting = read(state, self._tree.waiting, dict[str, str]) or {}
+        self._waiting = (reported(state, self._tree.waiting, Waiting) or Waiting()).containers
         self._pulses = PulseReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
         #: awaits container 0
@@ -107,7 +112,7 @@ class SchedulerHost:
         # not before: a scheduler may have something to link to only when it has started containers
         node = HostNode.of_this_process(self._scheduler.links())
         version = self._state.get(self._tree.scheduler).version
-        self._state.set(self._tree.scheduler, msgspec.json.encode(node), version=version)
+        self._state.set(self._tree.scheduler, NODE.encode(node), version=version)
 
     def _start_missing(self) -> None:
         running = set(self._scheduler.adopt(self._plan))
@@ -128,7 +133,7 @@ class SchedulerHost:
             self._pause(STATE_RETRY)
 
     def _turn(self) -> None:
-        if not is_current(self._state, self._launch):
+        if not self._is_current():
             log.warning("%s is gone from the state tree, ending its containers", self._name)
             self._scheduler.on_kill()
             self._stopping = True
@@ -144,6 +149,7 @@ class SchedulerHost:
         if self._follow_at <= now:
             self._follow_plan(now)
         if self._look_at <= now:
+            self._mend()
             self._look_for_silent(now)
             self._look_for_master(now)
         self._restart_due(now)
@@ -153,12 +159,37 @@ class SchedulerHost:
             self._on_end(ended.container, _words(ended), hopeless=ended.status == HOPELESS)
         self._tell_who_waits()
 
+    def _is_current(self) -> bool:
+        try:
+            return is_current(self._state, self._launch)
+        except DamagedNode as damage:
+            log.error("%s; it is written again", damage)
+            mend(self._state, damage, NODE.encode(self._execution))
+            return is_current(self._state, self._launch)
+
+    def _mend(self) -> None:
+        """Write again what is damaged of what this process says of itself, and holds of others."""
+        self._mender.look()
+        try:
+            read(self._state, self._tree.scheduler, HostNode)
+        except DamagedNode as damage:
+            log.error("%s; it is made again", damage)
+            node = HostNode.of_this_process(self._scheduler.links())
+            self._state.delete(self._tree.scheduler)
+            self._state.create(self._tree.scheduler, NODE.encode(node), ephemeral=True)
+
+    def _packing_in_force(self) -> bytes:
+        """As it was read; nothing when there may be another by now."""
+        plan = reported(self._state, self._tree.physical_plan, PhysicalPlan)
+        known = self._packing
+        return known.to_json() if plan is not None and plan.epoch == known.epoch else b""
+
     def _tell_who_waits(self) -> None:
         waiting = {str(container): why for container, why in self._scheduler.waiting().items()}
         if waiting != self._waiting:
             for container in waiting.keys() - self._waiting.keys():
                 log.warning("container %s waits: %s", container, waiting[container])
-            self._state.set(self._tree.waiting, msgspec.json.encode(waiting))
+            self._state.set(self._tree.waiting, NODE.encode(Waiting(waiting)))
             self._waiting = waiting
 
     def _claim_again(self) -> None:
@@ -166,7 +197,7 @@ class SchedulerHost:
         session = self._state.session
         node = HostNode.of_this_process(self._scheduler.links())
         try:
-            self._state.create(self._tree.scheduler, msgspec.json.encode(node), ephemeral=True)
+            self._state.create(self._tree.scheduler, NODE.encode(node), ephemeral=True)
         except NodeExists:
             self._on_fenced()
         self._session = session
@@ -266,13 +297,18 @@ class SchedulerHost:
         """Who should run now: while an update is on its way, those of both plans."""
         # the update first: the packing plan changes before it is over, so nobody is dropped in between
         self._update = read(self._state, self._tree.update, Update)
-        packing = PackingPlan.from_json(self._state.get(self._tree.packing_plan).value)
-        return packing_to_run(packing, self._update)
+        self._packing = needed(self._state, self._tree.packing_plan, PackingPlan)
+        return packing_to_run(self._packing, self._update)
 
     def _follow_plan(self, now: float) -> None:
         try:
             proposed = self._wished()
         except NodeMissing:
+            return
+        except DamagedNode as damage:
+            # who runs goes on running; what is wished is known again when it is mended
+            log.warning("could not follow the plan: %s", damage)
+            self._follow_at = now + STATE_RETRY
             return
         if proposed == self._plan:
             return
@@ -288,7 +324,7 @@ class SchedulerHost:
             # some may have been started: by taking the plan for followed, they end when it is rolled back
             reason = " ".join(str(error).split()) or type(error).__name__
             failure = UpdateFailure(self._update.epoch, reason)
-            self._state.set(self._tree.update_failure, msgspec.json.encode(failure))
+            self._state.set(self._tree.update_failure, NODE.encode(failure))
         self._plan = self._launcher.plan = proposed
         come, go = current.changes(proposed)
         self._begin_anew(come)

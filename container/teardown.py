@@ -9,19 +9,21 @@ import threading
 import time
 from pathlib import Path
 
-from heronpy.container.execution import read_execution
+from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
 from heronpy.container.launch import TopologyLaunch
-from heronpy.container.launcher import TopologyLauncher, read_shipped
+from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.launching import launch_of
 from heronpy.container.saved import clear_checkpoints, require_store
+from heronpy.container.shipped import read_shipped
 from heronpy.container.uploads import clear_uploads, uploads_of
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, NodeMissing, StateError, UserError
+from heronpy.kernel.errors import HeronError, OtherFormat, StateError, UserError
 from heronpy.kernel.plans import PackingPlan
-from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.plugin import Shipped, StateManager
 from heronpy.kernel.plugin.opening import installed
+from heronpy.kernel.registrations import reported
 from heronpy.kernel.requests import Request, send_request
 from heronpy.kernel.tree import Tree
 
@@ -77,7 +79,7 @@ def kill_topology(
             host.kill("has not ended the topology" if asked else "is stopped")
             vanished(state, tree.scheduler)
         if launch is not None:
-            _kill_containers(config, state, launch, str(file))
+            _kill_containers(state, launch, str(file))
         clear_topology(
             state,
             name,
@@ -139,14 +141,14 @@ def clear_topology(
     state.delete(Tree(name).root, recursive=True)
 
 
-def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch, file: str) -> None:
+def _kill_containers(state: StateManager, launch: TopologyLaunch, file: str) -> None:
     name = launch.topology
     plan = _plan(state, name)
-    execution = read_execution(state, name)
-    chosen = execution.scheduler if execution is not None else config.text("scheduler.name")
+    execution = known_execution(state, name)
+    chosen = execution.scheduler if execution is not None else _scheduler_of(launch)
     scheduler = installed().scheduler(chosen)()
     scheduler.initialize(
-        Config.from_plain(launch.config), TopologyLauncher(file, launch, plan, read_shipped(state, name))
+        Config.from_plain(launch.config), TopologyLauncher(file, launch, plan, _shipped(state, name))
     )
     try:
         scheduler.adopt(plan)
@@ -160,11 +162,20 @@ def _kill_containers(config: Config, state: StateManager, launch: TopologyLaunch
         scheduler.close()
 
 
-def _plan(state: StateManager, name: str) -> PackingPlan:
+def _shipped(state: StateManager, name: str) -> tuple[Shipped, ...]:
     try:
-        return PackingPlan.from_json(state.get(Tree(name).packing_plan).value)
-    except NodeMissing:
-        return PackingPlan(name, "", (), 1)
+        return read_shipped(state, name)
+    except OtherFormat:
+        return ()  # containers are only ended: nothing has to be brought to them
+
+
+def _plan(state: StateManager, name: str) -> PackingPlan:
+    found = reported(state, Tree(name).packing_plan, PackingPlan)
+    return found if found is not None else PackingPlan(name, "", (), 1)
+
+
+def _scheduler_of(launch: TopologyLaunch) -> str:
+    return Config.from_plain(launch.config).text("scheduler.name")
 
 
 def vanished(state: StateManager, path: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import tempfile
 from pathlib import Path
@@ -10,17 +9,17 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from heronpy.container.execution import read_execution
+from heronpy.container.execution import known_execution
 from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel import LAUNCH, PACKAGE, Parcel, build_package, secret_settings
 from heronpy.container.parcel.archive import sha256_of
+from heronpy.container.shipped import read_shipped
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError
+from heronpy.kernel.errors import DamagedNode, HeronError, OtherFormat
+from heronpy.kernel.formats import LAUNCH as LAUNCH_FORMAT
 from heronpy.kernel.plans import Source
 from heronpy.kernel.plugin import Registry, Shipped, StateManager, Uploader
 from heronpy.kernel.plugin.opening import open_uploader
-from heronpy.kernel.registrations import read
-from heronpy.kernel.tree import Tree
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ def upload(launch: TopologyLaunch, registry: Registry, source: Source) -> tuple[
             build_package(package, config, registry, source)
             shipped = _put(uploader, package, PACKAGE, launch.execution)
             travelling = msgspec.structs.replace(launch, work="")
-            parcel.write_bytes(msgspec.json.encode(Parcel.of(travelling, shipped.sha256, secrets)))
+            parcel.write_bytes(LAUNCH_FORMAT.encode(Parcel.of(travelling, shipped.sha256, secrets)))
             own = (shipped, _put(uploader, parcel, LAUNCH, launch.execution))
             return (*own, *(_secret(config, each) for each in secrets))
     finally:
@@ -45,13 +44,15 @@ def upload(launch: TopologyLaunch, registry: Registry, source: Source) -> tuple[
 
 def uploads_of(state: StateManager, topology: str) -> set[str]:
     """Objects that this topology has uploaded."""
-    execution = read_execution(state, topology)
+    execution = known_execution(state, topology)
     if execution is None:
         return set()
-    with contextlib.suppress(msgspec.DecodeError):
-        shipped = read(state, Tree(topology).shipped, tuple[Shipped, ...]) or ()
-        return {_object(each.name, each.sha256, execution.id) for each in shipped if not each.secret}
-    return set()
+    try:
+        shipped = read_shipped(state, topology)
+    except (DamagedNode, OtherFormat) as error:
+        log.warning("what was uploaded is left: %s", error)
+        return set()
+    return {_object(each.name, each.sha256, execution.id) for each in shipped if not each.secret}
 
 
 def clear_uploads(config: Config, names: set[str]) -> None:

@@ -18,6 +18,7 @@ from heronpy.container.child import Start, configure_logging, enter
 from heronpy.container.launch import Role, TopologyLaunch
 from heronpy.container.roles import ROLES
 from heronpy.kernel.plugin.opening import installed
+from heronpy.kernel.structs import prepare_structs
 
 #: no request or reply is longer
 MESSAGE_BYTES = 65536
@@ -66,6 +67,7 @@ class Zygote:
                 log.warning("could not import %s: %s", module, error)
         # found here once for all: a task that is to be saved, or to load, would have others wait for it
         installed()
+        prepare_structs()
         # frozen objects are never visited by a child's collector, so their pages stay shared
         gc.collect()
         gc.freeze()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from heronpy.kernel.config import Config
     from heronpy.kernel.errors import (
         ConfigError,
+        DamagedNode,
         KeyNotOwned,
         NodeExists,
         NodeMissing,
@@ -60,6 +61,7 @@ __all__ = [
     "ConfigError",
     "ContainerExit",
     "ContainerPlan",
+    "DamagedNode",
     "FileSink",
     "Grouping",
     "ICustomGrouping",
@@ -113,6 +115,7 @@ _HOMES = {
     "ConfigError": "heronpy.kernel.errors",
     "ContainerExit": "heronpy.kernel.plugin",
     "ContainerPlan": "heronpy.kernel.plans",
+    "DamagedNode": "heronpy.kernel.errors",
     "FileSink": "heronpy.sinks",
     "Grouping": "heronpy.stream",
     "ICustomGrouping": "heronpy.custom_grouping",
@@ -156,6 +159,12 @@ _HOMES = {
     "hookimpl": "heronpy.kernel.plugin",
 }
 
+#: what pickles in checkpoints name, and must find in every version
+_SAVED = {
+    "saved_id": ("heronpy.instances.acking.anchored", "rebuilt_id"),
+    "saved_tuple": ("heronpy.tuple", "_rebuild"),
+}
+
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
@@ -164,6 +173,9 @@ def __getattr__(name: str) -> Any:
         value: Any = version("heron-py")
     elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _SAVED:
+        module, function = _SAVED[name]
+        value = getattr(importlib.import_module(module), function)
     else:
         msg = f"module 'heronpy' has no attribute {name!r}"
         raise AttributeError(msg)

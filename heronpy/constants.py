@@ -52,6 +52,9 @@ TOPOLOGY_ADDITIONAL_CLASSPATH = "topology.additional.classpath"
 
 #: ours: how many key groups the keys of a fields grouping are hashed to; fixed at submit
 TOPOLOGY_KEY_GROUPS = "topology.key.groups"
+#: ours: what is done with a tuple that kills its task, "stop" or "skip", and after how many deaths
+TOPOLOGY_POISON = "topology.poison"
+TOPOLOGY_POISON_DEATHS = "topology.poison.deaths"
 
 DEFAULT_TOPOLOGY_CONFIG: dict[str, Any] = {
     TOPOLOGY_DEBUG: False,
@@ -61,4 +64,5 @@ DEFAULT_TOPOLOGY_CONFIG: dict[str, Any] = {
     TOPOLOGY_MAX_SPOUT_PENDING: 100,
     TOPOLOGY_RELIABILITY_MODE: TopologyReliabilityMode.ATMOST_ONCE,
     TOPOLOGY_ENABLE_MESSAGE_TIMEOUTS: True,
+    TOPOLOGY_POISON_DEATHS: 3,
 }

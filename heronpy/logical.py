@@ -18,6 +18,8 @@ from heronpy.constants import (
     TOPOLOGY_MAX_SPOUT_PENDING,
     TOPOLOGY_MESSAGE_TIMEOUT_SECS,
     TOPOLOGY_NAME,
+    TOPOLOGY_POISON,
+    TOPOLOGY_POISON_DEATHS,
     TOPOLOGY_RELIABILITY_MODE,
     TOPOLOGY_TICK_TUPLE_FREQ_SECS,
 )
@@ -120,6 +122,19 @@ def tick_seconds(config: Mapping[str, Any]) -> float:
     if not config.get(TOPOLOGY_TICK_TUPLE_FREQ_SECS):
         return 0.0
     return _at_least(0.001, config, TOPOLOGY_TICK_TUPLE_FREQ_SECS)
+
+
+def poison_settings(plan: LogicalPlan, config: Mapping[str, Any]) -> tuple[str, int, float]:
+    """What is done with a tuple that kills its task ("stop" or "skip"), after how many deaths, and how many
+    seconds after a death it may come again.
+    """
+    default = "skip" if plan.reliability == "at_most_once" else "stop"
+    mode = config.get(TOPOLOGY_POISON, default)
+    if mode not in ("stop", "skip"):
+        msg = f'{TOPOLOGY_POISON} must be "stop" or "skip", got {mode!r}'
+        raise DefinitionError(msg)
+    deaths = int(_at_least(1, config, TOPOLOGY_POISON_DEATHS))
+    return mode, deaths, 2 * _at_least(0.001, config, TOPOLOGY_MESSAGE_TIMEOUT_SECS)
 
 
 def _switch(config: Mapping[str, Any], key: str, *, default: bool) -> bool:

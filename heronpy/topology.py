@@ -60,6 +60,16 @@ def _config_of(cls: type) -> dict[str, Any]:
     return dict(config)
 
 
+class _ClassBody(dict[str, Any]):
+    """The attributes of a topology as they are written, each component once."""
+
+    def __setitem__(self, attribute: str, value: Any) -> None:
+        if isinstance(value, HeronComponentSpec) and isinstance(self.get(attribute), HeronComponentSpec):
+            msg = f"the component {attribute!r} is written twice: give the second another name"
+            raise DefinitionError(msg)
+        super().__setitem__(attribute, value)
+
+
 class TopologyType(type):
     """Turns the specs of a class body into a topology when the class is made."""
 
@@ -69,6 +79,10 @@ class TopologyType(type):
     _heron_specs: list[HeronComponentSpec]
     _components: tuple[Component, ...]
     _topo_config: dict[str, Any]
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _ClassBody:
+        return _ClassBody()
 
     def __init__(cls, name: str, bases: tuple[type, ...], class_dict: dict[str, Any]) -> None:
         super().__init__(name, bases, class_dict)

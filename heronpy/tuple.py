@@ -84,6 +84,10 @@ def _rebuild(fields: tuple[str, ...], row: tuple[Any, ...]) -> Tuple:
     return make(tuple_class(fields), row)
 
 
+# Checkpoints have tuples of windows in them, pickled: by a name that does not depend on where this module is.
+_rebuild.__module__, _rebuild.__qualname__ = "heronpy", "saved_tuple"
+
+
 class TupleHelper:
     """Tuples that the engine makes by itself."""
 

@@ -13,6 +13,8 @@ from heronpy.instances.checkpointing import Saving
 from heronpy.instances.inflow import Delivery
 from heronpy.instances.log_level import log_level
 from heronpy.instances.pace import LONG, Pace
+from heronpy.instances.poison.guard import Guard, Halted, Unguarded
+from heronpy.instances.poison.mark import BUSY, IDLE
 from heronpy.instances.shown import shown
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import ANCHORED, MARKER
@@ -93,8 +95,11 @@ class BoltDelegate:
 class BoltTask:
     """One turn: the sockets, one frame, then what is due."""
 
-    def __init__(self, bolt: Bolt, delegate: BoltDelegate, parts: TaskParts) -> None:
+    def __init__(
+        self, bolt: Bolt, delegate: BoltDelegate, parts: TaskParts, guard: Guard | Unguarded
+    ) -> None:
         self._bolt = bolt
+        self._guard = guard
         self._delegate = delegate
         self._parts = parts
         self._pace = Pace()
@@ -104,6 +109,8 @@ class BoltTask:
         self.saving: Saving | None = None
         #: whether the bolt is not to be called, because its state belongs to nobody or to two just now
         self.resting = False
+        #: whether it stands still before a tuple that kills it
+        self.halted = False
         self._owes_tick = False
         #: told the epoch of a marker when all before it has been worked off
         self.on_mark: Callable[[int], None] = lambda _: None
@@ -126,12 +133,17 @@ class BoltTask:
 
         self._process = hooked
 
+    def on_refused(self, told: Callable[[str], None]) -> None:
+        """Tell of each tuple that is not processed because it kills the task."""
+        if isinstance(self._guard, Guard):
+            self._guard.on_refused = told
+
     def start_ticks(self, seconds: float) -> None:
         self._parts.schedule.every(seconds, self._tick, getattr(self._bolt, "first_tick_secs", None))
 
     def _tick(self) -> None:
         self._owes_tick = self.resting
-        if not self.resting:
+        if not self.resting and not self.halted:
             self._parts.counters.other_calls += 1
             self._bolt.process_tick(TupleHelper.make_tick_tuple())
 
@@ -143,7 +155,7 @@ class BoltTask:
         unsaved = self.saving is not None and self.saving.work()
         if self._owes_tick and not self.resting:
             self._tick()
-        if parts.inflow.inbox and not self.resting:
+        if parts.inflow.inbox and not self.resting and not self.halted:
             parts.link.pump(0)
             self._take(parts.inflow.inbox.popleft())
             parts.outbox.flush_due()
@@ -159,7 +171,10 @@ class BoltTask:
 
     def _take(self, entry: Delivery | Cut) -> None:
         if not isinstance(entry, Cut):
-            self._execute(entry)
+            try:
+                self._execute(entry)
+            except Halted:
+                self.halted = True  # the rest of the frame is neither processed nor granted
         elif self.saving is not None:
             self.saving.begin(entry.checkpoint)
 
@@ -177,6 +192,8 @@ class BoltTask:
         source = prefix.source
         executed = self._parts.counters.executed
         done = 0
+        if isinstance(self._guard, Guard) and self._guard.careful:
+            self._guard.relax()
         while done < len(tuples):
             count = self._process_chunk(tuples[done : done + self._pace.chunk])
             done += count
@@ -218,11 +235,13 @@ class BoltTask:
         waited_before = counters.waiting_seconds
         begun = clock()
         tup, count = chunk[0], len(chunk)
+        cells = self._guard.cells
+        cells[0] = BUSY
         try:
-            if self._process_batch is not None:
+            if self._process_batch is not None and not self._guard.careful:
                 self._process_batch(chunk)
             else:
-                process, until = self._process, begun + LONG
+                process, until = self._stepping(), begun + LONG
                 for start in range(0, len(chunk), _CALLS_PER_LOOK):
                     for tup in chunk[start : start + _CALLS_PER_LOOK]:
                         process(tup)
@@ -233,6 +252,8 @@ class BoltTask:
             batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "
             error.add_note(f"while processing {batch}{shown(tup)}")
             raise
+        finally:
+            cells[0] = IDLE  # an error that is raised is no death: it is reported with its traceback
         counters.returned_at = clock()
         spent = counters.returned_at - begun
         self._pace.measured(count, spent)
@@ -240,6 +261,24 @@ class BoltTask:
         counters.calls += count
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
         return count
+
+    def _stepping(self) -> Callable[[Tuple], None]:
+        """What is called for each tuple."""
+        guard, batch = self._guard, self._process_batch
+        if not isinstance(guard, Guard) or not guard.careful:
+            return self._process
+        process = self._process if batch is None else lambda tup: batch([tup])
+
+        def carefully(tup: Tuple) -> None:
+            if guard.admits(tup):
+                process(tup)
+                guard.passed()
+            else:
+                self._parts.counters.poisoned += 1
+                if self._parts.acks is not None:
+                    self._parts.acks.ack(tup.id)
+
+        return carefully
 
 
 def _fields(parts: TaskParts, component: str, stream: str) -> tuple[str, ...]:

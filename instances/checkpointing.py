@@ -91,8 +91,10 @@ class Saving:
         if isinstance(self._component, StatefulComponent):
             self._component.pre_save(str(checkpoint))
         extras: dict[str, bytes] = {}
+        transactions = 0
         if self._transactions is not None:
             handles = self._transactions.prepare(checkpoint)
+            transactions = self._transactions.uncommitted
             if handles:
                 extras[TRANSACTIONS] = handles
         parts.outbox.flush()
@@ -104,7 +106,7 @@ class Saving:
         parts.outbox.send_barriers(checkpoint)
         step("checkpoint.barrier.sent")
         self._cut = (checkpoint, parts.counters.activity())
-        self._saver.snapshot(checkpoint, self._run, extras)
+        self._saver.snapshot(checkpoint, self._run, extras, transactions)
 
     def unchanged_since(self) -> int:
         """The checkpoint since which the task has not changed; 0 if it may have. Safe from any thread.

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, Protocol
 
 from heronpy.instances.acking.anchored import Edges, EdgesOf
 from heronpy.instances.acking.edges import random_bits
+from heronpy.instances.channel import Lane
 from heronpy.instances.codec import Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.groupings import make_grouping
 from heronpy.instances.groupings.custom import Chooser
 from heronpy.instances.moving import Moving
-from heronpy.instances.outbox import Lane, Outbox
+from heronpy.instances.outbox import Outbox
 from heronpy.instances.rerouting import Way
 from heronpy.kernel.errors import TopologyError, did_you_mean
 from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream

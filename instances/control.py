@@ -117,6 +117,10 @@ class Control:
         #: raised whenever any of these has changed
         self.news = 0
         self.progress = Progress()
+        #: the tuple that was refused last because it kills the task, in words
+        self.poison = ""
+        #: called when the process ends because its executor has
+        self.on_orphaned: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         sys.setswitchinterval(SWITCH_INTERVAL)
@@ -184,6 +188,7 @@ class Control:
             self._beat.exposed = self.losses.exposed
         self._beat.held.CopyFrom(self.held())
         self._beat.unchanged_since = self.unchanged_since()
+        self._beat.poison = self.poison[:SHOWN]
         self.progress.put_into(self._beat)
         self._stream_manager.send([wrap(self._beat)])
 
@@ -231,6 +236,7 @@ class Control:
 
     def _on_executor_gone(self) -> None:
         """Nobody would reap or restart us any more: leave at once, whatever user code is doing."""
+        self.on_orphaned()
         os._exit(ORPHANED)
 
 

@@ -48,6 +48,8 @@ class Counters:
         self.on_loss: Callable[[], None] = lambda: None
         #: frames that failed a check
         self.rejected = 0
+        #: tuples that were kept aside because they kill the task
+        self.poisoned = 0
         #: metrics that user code registered, by name, as of their last bucket
         self.custom: dict[str, float] = {}
         self._process = psutil.Process(os.getpid())
@@ -78,15 +80,18 @@ class Counters:
             "calls": self.calls,
             "waiting_seconds": self.waiting_seconds,
             "missing": self.missing,
-            "maybe_lost": self.maybe_lost,
             "rejected": self.rejected,
+            "poisoned": self.poisoned,
             "cpu_seconds": _cpu_seconds(),
         }
         gauges = {
+            # shrinks when what waited here is processed
+            "maybe_lost": self.maybe_lost,
             "queued": self.queued,
             "pending": self.pending,
             "pending_limit": self.pending_limit,
             "memory_bytes": self._process.memory_info().rss,
+            "started_seconds": self._process.create_time(),
         }
         # Copies: the task's own thread may add a key meanwhile.
         emitted, executed, custom = dict(self.emitted), dict(self.executed), dict(self.custom)

@@ -74,10 +74,10 @@ class Exchange:
         """Frames without tuples."""
         if prefix.kind == CREDIT:
             if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
-                msg = "a grant for another incarnation, or of one that has been replaced"
+                msg = "a grant of a task that is not fed, or that has been replaced"
                 raise ProtocolError(msg)
         elif prefix.kind == PROBE:
-            self._inflow.on_probe(prefix)
+            self._inflow.on_probe(prefix, payload)
         elif prefix.kind == BARRIER:
             self._inflow.on_barrier(prefix, payload)
         elif prefix.kind == MARKER:

@@ -7,14 +7,18 @@ import gc
 import logging
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heronpy.instances.attention import Abandoned, Attention
+from heronpy.instances.bolt_task import BoltTask
 from heronpy.instances.checkpointing import Keeping
 from heronpy.instances.control import Control
 from heronpy.instances.counters import Counters
 from heronpy.instances.entry import Entry, entry_of
 from heronpy.instances.forks import guard_forks
+from heronpy.instances.poison.finding import Finding
+from heronpy.instances.positions import Sent, WorkedOff
 from heronpy.instances.runs import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.runtime_config import RuntimeConfig
 from heronpy.instances.settings import FlowSettings
@@ -54,6 +58,7 @@ class Host:
         self._child = child
         self._config = Config.from_plain(launch.config)
         self._package = launch.package
+        self._positions = Path(launch.work) / "positions"
         self._prefix = own_prefix(launch.topology, launch.execution)
         self._settings = FlowSettings.from_config(self._config)
         self._link = link
@@ -65,6 +70,11 @@ class Host:
         control.losses = self._counters
         control.returned_at = lambda: self._counters.returned_at
         self._task: Task | None = None
+        #: what is known of tuples that kill the task; None where there is no room to write it down
+        self._poison = _finding(launch, child)
+        if self._poison is not None:
+            control.poison = self._poison.shown
+            control.on_orphaned = self._poison.excuse
         #: what had been lost, certainly or perhaps, when the run began
         self._lost_before = 0
         guard_forks(in_child=self._disown)
@@ -112,6 +122,7 @@ class Host:
         saved = self._load(entry)
         rows = rows_are_unsent(plan, entry.checkpoints, first=child.first)
         keeping = Keeping(self._open_store, self._prefix, self._on_stored, saved, rows)
+        sent, worked_off = self._begin_positions(entry)
         task = build_task(
             plan,
             child.task,
@@ -122,7 +133,12 @@ class Host:
             run=run,
             counters=self._counters,
             keeping=keeping,
+            sent=sent,
+            worked_off=worked_off,
+            poison=self._poison,
         )
+        if isinstance(task.loop, BoltTask):
+            task.loop.on_refused(self._on_refused)
         self._link.handler = task.on_frame
         assert task.saving is not None
         control.held = task.parts.state.held
@@ -130,6 +146,18 @@ class Host:
         control.held_up_by = task.held_up_by
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         return task
+
+    def _begin_positions(self, entry: Entry) -> tuple[Sent, WorkedOff]:
+        """Nothing is noted in a run: whatever is lost in it, the next one begins with a checkpoint."""
+        child, plan = self._child, entry.plan
+        component = plan.task(child.task).component
+        receivers, emitters = len(plan.downstream_of(component)), len(plan.upstream_of(component))
+        place = (self._positions, child.task, child.incarnation)
+        noted = not entry.run
+        return (
+            Sent.begin(*place, receivers) if noted and receivers else Sent(),
+            WorkedOff.begin(*place, emitters) if noted and emitters else WorkedOff(),
+        )
 
     def _load(self, entry: Entry) -> Saved | None:
         """What the task begins with. If it cannot be had, this fails: only the master may take another."""
@@ -166,6 +194,10 @@ class Host:
         setattr(self._control.progress, kind, stored)
         self._control.tell()
 
+    def _on_refused(self, tup: str) -> None:
+        self._control.poison = tup
+        self._control.tell()
+
     @property
     def _lost(self) -> int:
         return self._counters.missing + self._counters.maybe_lost
@@ -195,9 +227,11 @@ class Host:
                 active = control.active
                 task.loop.set_live(active)
             state = "ready" if switching.waits else "running" if active else "paused"
+            if task.halted:
+                state = "stopped"
             if state != told:
                 told = state
-                control.report(state)
+                control.report(state, f"poison tuple {control.poison}" if task.halted else "")
             self._enter(call)
             task.turn()
         self._leave()
@@ -230,6 +264,16 @@ class Host:
 
     def _leave(self) -> None:
         self._control.in_call_since = 0.0
+
+
+def _finding(launch: TopologyLaunch, child: Child) -> Finding | None:
+    component = child.name.rpartition("[")[0]
+    marks = launch.container_sockets(child.container)
+    try:
+        return Finding(Path(launch.work), launch.logs, marks, component, child.name)
+    except OSError as error:
+        log.warning("a tuple that kills this task will not be found: %s", error)
+        return None
 
 
 def _unheard(_prefix: bytes, _payload: bytes) -> None:

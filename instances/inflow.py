@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from heronpy.instances.alignment import Alignment, Cut
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
+from heronpy.instances.positions import WorkedOff
 from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.addresses import task_name
-from heronpy.kernel.credit import HELLO, Grant, Receiving
+from heronpy.kernel.credit import HELLO, Grant, LastWord, Receiving
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.frame import CREDIT, MARKER, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
@@ -40,6 +41,7 @@ class Inflow:
         settings: FlowSettings,
         counters: Counters,
         run: int = 0,
+        worked_off: WorkedOff | None = None,
     ) -> None:
         component = plan.task(task).component
         self._component = component
@@ -51,6 +53,7 @@ class Inflow:
         self._link = link
         self._settings = settings
         self._counters = counters
+        self._worked_off = worked_off or WorkedOff()
         self._channels: dict[int, Receiving] = {}
         #: those that the plan in force has
         self._sources: frozenset[int] = frozenset()
@@ -143,7 +146,7 @@ class Inflow:
 
     def on_marker(self, prefix: Prefix) -> None:
         """All that an emitter sends by the plan in force has come. Said again at times, and maybe early."""
-        self.on_probe(prefix)  # what was lost before it shows as with any
+        self._grant(prefix.source, self._hear_position(prefix), idle=True)
         self._markers[prefix.source] = max(prefix.epoch, self._markers.get(prefix.source, 0))
         self._check_markers()
 
@@ -158,7 +161,7 @@ class Inflow:
     def greet(self) -> None:
         """Tell every emitter that we are new: what our predecessor was sent will never be granted."""
         for source in self._channels:
-            self._tell(source, HELLO)
+            self._tell(source, self._worked_off.hello(source))
 
     def on_data(self, prefix: Prefix, payload: bytes) -> None:
         """Queue a frame; ProtocolError for one that was replayed, or is of nobody who feeds us."""
@@ -177,8 +180,10 @@ class Inflow:
         else:
             self.inbox.append(Delivery(prefix, payload))
 
-    def on_probe(self, prefix: Prefix) -> None:
-        self._grant(prefix.source, self._hear_position(prefix), idle=True)
+    def on_probe(self, prefix: Prefix, payload: bytes) -> None:
+        """An emitter wants credit; one that is new tells how far its predecessors were."""
+        channel = self._hear_position(prefix, LastWord.decode_all(payload))
+        self._grant(prefix.source, channel, idle=True)
 
     def on_barrier(self, prefix: Prefix, payload: bytes) -> None:
         """What was sent before it has come or never will; the next data of this emitter is behind it."""
@@ -200,7 +205,10 @@ class Inflow:
         self._done += count
         channel = self._channels.get(source)
         if channel is not None:  # else it is not in the plan any more
+            maybe_lost = channel.maybe_lost
             channel.on_consumed(incarnation, count)
+            self._worked_off.note(source, channel.source, channel.consumed)
+            self._counters.lost(0, channel.maybe_lost - maybe_lost)
             self._untold.add(source)
             self._grant(source, channel, idle=False)
 
@@ -222,12 +230,12 @@ class Inflow:
         for source in tuple(self._untold):
             self._grant(source, self._channels[source], idle=True)
 
-    def _hear_position(self, prefix: Prefix) -> Receiving:
+    def _hear_position(self, prefix: Prefix, last: Sequence[LastWord] = ()) -> Receiving:
         """An emitter says how far it is: what has not come by now is missing."""
         channel = self._channel(prefix)
         maybe_lost = channel.maybe_lost
         self._look_at_emitter(prefix, channel)
-        missing = channel.on_probe(prefix.incarnation, prefix.position)
+        missing = channel.on_probe(prefix.incarnation, prefix.position, last)
         self._counters.lost(missing, channel.maybe_lost - maybe_lost)
         return channel
 

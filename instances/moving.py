@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.channel import Lane
 from heronpy.instances.codec import Row
-from heronpy.instances.outbox import Lane, Outbox
+from heronpy.instances.outbox import Outbox
 from heronpy.instances.rerouting import Way
 from heronpy.kernel.plans import PhysicalPlan
 

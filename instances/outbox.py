@@ -9,13 +9,15 @@ from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.wire import encode_anchored
 from heronpy.instances.alignment import Cut
 from heronpy.instances.attention import Meanwhile, nothing_new
+from heronpy.instances.channel import Channel, Lane
 from heronpy.instances.codec import Codec, Row
 from heronpy.instances.counters import Counters
 from heronpy.instances.exposure import Exposure
 from heronpy.instances.hold_ups import HoldUps
 from heronpy.instances.link import Link
+from heronpy.instances.positions import Sent
 from heronpy.instances.settings import FlowSettings
-from heronpy.kernel.credit import HELLO, Grant, Spending
+from heronpy.kernel.credit import Grant, LastWord, Spending
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.frame import ANCHORED, BARRIER, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
@@ -26,45 +28,6 @@ _PATIENCE = 0.05
 
 class Stopping(BaseException):
     """Thrown through user code that waits in emit() when the process is told to end."""
-
-
-class Channel:
-    """Everything towards one task."""
-
-    __slots__ = ("heard_at", "held", "open", "spending", "task")
-
-    def __init__(self, task: int, spending: Spending) -> None:
-        self.task = task
-        self.spending = spending
-        #: when the receiver last got on, was given something to do after a rest, or was asked
-        self.heard_at = 0.0
-        #: its lanes with rows in them, oldest first
-        self.open: dict[Lane, None] = {}
-        #: whether nothing may leave until it is decided which plan routes it
-        self.held = False
-
-    def room(self) -> int:
-        """Tuples that may be sent now."""
-        return 0 if self.held else self.spending.room()
-
-
-class Lane:
-    """The open batch of one stream towards one task."""
-
-    __slots__ = ("channel", "edges", "limit", "moved_to", "opened_at", "rows", "stream")
-
-    def __init__(self, channel: Channel, stream: int, limit: int) -> None:
-        self.channel = channel
-        self.stream = stream
-        self.rows: list[Row] = []
-        #: for each row, what it is anchored to; empty where nothing is tracked
-        self.edges: list[Edges] = []
-        #: a batch of this many rows is full; follows the size of the rows
-        self.limit = limit
-        self.opened_at = 0.0
-        #: Of a lane of a plan that is no longer in force: takes out what is put into it. An emit() that
-        #: waited while the plan changed goes on with the lanes that it had chosen before.
-        self.moved_to: Callable[[Lane], None] | None = None
 
 
 class Outbox:
@@ -86,10 +49,12 @@ class Outbox:
         counters: Counters,
         clock: Callable[[], float] = time.monotonic,
         run: int = 0,
+        sent: Sent | None = None,
     ) -> None:
         self._plan = plan
         self._task = task
         self._incarnation = incarnation
+        self._sent = sent or Sent()
         self._run = run
         self.codec = codec
         self._link = link
@@ -97,6 +62,8 @@ class Outbox:
         self._counters = counters
         self._clock = clock
         self._pauses = plan.logical.component(plan.task(task).component).kind == "spout"
+        #: rows that an open batch may have: an overfull one has twice its limit
+        self._most_open = settings.batch_tuples * (2 if self._pauses else 1)
         self._channels: dict[int, Channel] = {}
         #: lanes with rows in them, oldest first
         self._open: dict[Lane, None] = {}
@@ -158,6 +125,8 @@ class Outbox:
             self.full(lane)
         elif lane.channel.spending.idle:
             self._send(lane)
+        if lane.channel.open:
+            self._note(lane.channel)
 
     def put(self, lane: Lane, row: Row, edges: Iterable[Edges]) -> None:
         """Add a row, and what it is anchored to where trees are tracked."""
@@ -213,21 +182,25 @@ class Outbox:
         return len(self._open) > len(self.overfull)
 
     def on_grant(self, source: int, incarnation: int, grant: Grant) -> bool:
+        """False for one of a task that we never fed, or that has been replaced.
+
+        One that is for our predecessor was on its way when that died, and changes nothing.
+        """
         channel = self._channels.get(source)
         if channel is None:
             return source in self._gone
         spending = channel.spending
         consumed, maybe_lost, exposed = spending.consumed, spending.maybe_lost, spending.exposed
-        accepted = spending.on_grant(incarnation, grant)
+        spending.on_grant(incarnation, grant)
         self._counters.lost(0, spending.maybe_lost - maybe_lost)
         self._exposure.add(spending.exposed - exposed)
         if spending.consumed != consumed:
             channel.heard_at = self._clock()
-        if grant == HELLO and spending.room() <= 0:
+        if grant.is_hello and spending.room() <= 0:
             # It is to count from here on, and our first question may have gone to its predecessor.
             self._ask(channel, self._clock())
         self._check_free(channel)
-        return accepted
+        return incarnation == spending.receiver
 
     def probe(self) -> None:
         """Ask receivers that have not got on for long how far they are. Cheap, for it is called all the time.
@@ -358,6 +331,7 @@ class Outbox:
         lane.edges.extend(edges)
         if self._pauses and len(lane.rows) >= lane.limit:
             self.overfull[lane] = None
+        self._note(channel)
 
     def send_barriers(self, checkpoint: int) -> None:
         """Tell every receiver that what was sent so far belongs to a checkpoint. Needs no credit."""
@@ -371,7 +345,13 @@ class Outbox:
 
     def _ask(self, channel: Channel, now: float) -> None:
         channel.heard_at = now
-        self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), b""))
+        # a receiver that has granted us anything knows what our predecessors took along
+        words = () if channel.spending.limit else self._sent.last_words(channel.task)
+        self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), LastWord.encode_all(words)))
+
+    def _note(self, channel: Channel) -> None:
+        """Write down how far the channel is, for a successor to tell."""
+        self._sent.note(channel.task, channel.spending.sent, len(channel.open) * self._most_open)
 
     def _check_free(self, channel: Channel) -> None:
         if channel.task in self.hold_ups and not channel.open and channel.room() > 0:
@@ -451,6 +431,9 @@ class Outbox:
             self._send_halves(lane, rows, size)
             return
         channel = lane.channel
+        # as it is when these have left, for the process may end at any moment
+        others = len(channel.open) - (len(rows) == len(lane.rows))
+        self._sent.note(channel.task, channel.spending.sent + len(rows), others * self._most_open)
         self._link.send(*seal(self._prefix(kind, channel, lane.stream, len(rows)), payload))
         del lane.rows[: len(rows)], lane.edges[: len(rows)]
         if channel.spending.idle:
@@ -472,7 +455,7 @@ class Outbox:
                 f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
                 f" of {self._settings.frame_bytes} bytes"
             )
-            raise TupleTooLarge(msg)
+            raise TupleTooLarge(msg, stream=stream)
         middle = len(rows) // 2
         self._send_rows(lane, rows[:middle])
         self._send_rows(lane, rows[middle:])

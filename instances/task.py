@@ -36,6 +36,9 @@ from heronpy.instances.inflow import Inflow
 from heronpy.instances.link import FrameHandler, Link
 from heronpy.instances.metrics import sample_metrics
 from heronpy.instances.outbox import Outbox, Stopping
+from heronpy.instances.poison.finding import Finding
+from heronpy.instances.poison.guard import CAREFUL, Guard, PoisonSettings, Unguarded
+from heronpy.instances.positions import Sent, WorkedOff
 from heronpy.instances.runs import has_runs
 from heronpy.instances.schedule import Schedule
 from heronpy.instances.settings import FlowSettings
@@ -47,7 +50,7 @@ from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.loading import describe_user_error, load_auto_hooks
-from heronpy.logical import drops_when_full, tick_seconds, tree_limits
+from heronpy.logical import drops_when_full, poison_settings, tick_seconds, tree_limits
 from heronpy.spout import BaseSpout, Spout
 from heronpy.state import HashMapState, give_state
 from heronpy.transactions import TransactionalSink
@@ -134,6 +137,11 @@ class Task(NamedTuple):
         culprit = self.parts.outbox.held_up_by
         return self.parts.context.plan.task(culprit).label if culprit is not None else ""
 
+    @property
+    def halted(self) -> bool:
+        """Whether it stands still before a tuple that kills it."""
+        return isinstance(self.loop, BoltTask) and self.loop.halted
+
     def turn(self) -> None:
         """One turn of the loop. It may end inside emit(), when that waits and the process is told to end."""
         with contextlib.suppress(Stopping), self._naming_emits():
@@ -209,12 +217,15 @@ def build_task(
     counters: Counters | None = None,
     keeping: Keeping | None = None,
     store: Callable[[], CheckpointStore] | None = None,
+    sent: Sent | None = None,
+    worked_off: WorkedOff | None = None,
+    poison: Finding | None = None,
 ) -> Task:
     """Make the component and its surroundings; nothing of the user's runs but constructors.
 
     `run` is on every frame, and frames of another are not heard. `counters` are those of the task that this
     one takes the place of in the same process. Without `keeping` nothing of the task is saved;
-    `store` is then for what it keeps itself.
+    `store` is then for what it keeps itself. `poison`: what is known of tuples that kill it.
     """
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
@@ -224,8 +235,8 @@ def build_task(
     settings = msgspec.structs.replace(settings, drop=drops_when_full(plan.logical, default=settings.drop))
     counters = counters or Counters()
     codec = _codec(config, find_class)
-    inflow = Inflow(plan, task_id, incarnation, link, settings, counters, run)
-    outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock, run)
+    inflow = Inflow(plan, task_id, incarnation, link, settings, counters, run, worked_off)
+    outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock, run, sent)
     counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
@@ -243,7 +254,7 @@ def build_task(
     exchange = Exchange(task_id, inflow, outbox, counters, run)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
-    made, loop = _component(cls, component, parts)
+    made, loop = _component(cls, component, parts, poison)
     state.attach(made)
     transactions = _transactions(made, plan, task_id, keeping)
     task = Task(made, loop, parts, exchange, transactions)
@@ -278,7 +289,7 @@ def _transactions(
 
 
 def _component(
-    cls: type, component: Component, parts: TaskParts
+    cls: type, component: Component, parts: TaskParts, poison: Finding | None
 ) -> tuple[Spout | Bolt, SpoutTask | BoltTask]:
     if component.kind == "spout":
         delegate = SpoutDelegate(parts)
@@ -286,7 +297,15 @@ def _component(
         return spout, SpoutTask(spout, delegate, parts)
     receiver = BoltDelegate(parts)
     bolt: Bolt = make_component(cls, receiver)
-    return bolt, BoltTask(bolt, receiver, parts)
+    return bolt, BoltTask(bolt, receiver, parts, _guard(parts, poison))
+
+
+def _guard(parts: TaskParts, poison: Finding | None) -> Guard | Unguarded:
+    if poison is None:
+        return Unguarded()
+    mode, deaths, late = poison_settings(parts.plan.logical, parts.context.get_cluster_config())
+    settings = PoisonSettings("skip" if mode == "skip" else "stop", deaths, max(CAREFUL, late))
+    return poison.guard(settings, parts.codec, parts.clock)
 
 
 def tracks(plan: PhysicalPlan) -> bool:

@@ -54,6 +54,11 @@ class Transactions:
         self._unsaved = []
         return self._encoded()
 
+    @property
+    def uncommitted(self) -> int:
+        """How many there are with something in them."""
+        return len(self._prepared) + len(self._unsaved)
+
     def complete(self, checkpoint: int) -> None:
         """A checkpoint is complete: commit all that it has."""
         while self._prepared and self._prepared[0][0] <= checkpoint:

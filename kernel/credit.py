@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from heronpy.kernel.errors import ProtocolError
 
 _GRANT = struct.Struct("<QQQ")
+_LAST_WORD = struct.Struct("<QQQ")
 
 
 class Grant(NamedTuple):
@@ -24,6 +26,11 @@ class Grant(NamedTuple):
     #: nothing from this position on may be sent yet
     limit: int
 
+    @property
+    def is_hello(self) -> bool:
+        """Whether it is a receiver's first word."""
+        return not self.limit
+
     def encode(self) -> bytes:
         return _GRANT.pack(*self)
 
@@ -35,8 +42,30 @@ class Grant(NamedTuple):
         return cls(*_GRANT.unpack(payload))
 
 
-#: the first word of a receiver that has just started: it tells an emitter that its predecessor is gone
+#: The first word of a receiver that has just started: it tells an emitter that its predecessor is gone. It
+#: grants nothing; where the predecessor noted what it had done, it has the emitter and the position.
 HELLO = Grant(0, 0, 0)
+
+
+class LastWord(NamedTuple):
+    """How far an emitter that died was on one channel, as it had written down. Its successor tells."""
+
+    emitter: int
+    #: position behind all that it had sent, or was about to send
+    sent: int
+    #: the most that it can have held in open batches
+    open: int
+
+    @staticmethod
+    def encode_all(words: Iterable[LastWord]) -> bytes:
+        return b"".join(_LAST_WORD.pack(*word) for word in words)
+
+    @classmethod
+    def decode_all(cls, payload: bytes) -> tuple[LastWord, ...]:
+        if len(payload) % _LAST_WORD.size:
+            msg = f"last words of {len(payload)} bytes, which is no multiple of {_LAST_WORD.size}"
+            raise ProtocolError(msg)
+        return tuple(cls(*word) for word in _LAST_WORD.iter_unpack(payload))
 
 
 class Spending:
@@ -103,10 +132,12 @@ class Spending:
         if incarnation < self.receiver:
             return False
         if incarnation > self.receiver and self.receiver:
+            if grant.is_hello and grant.emitter == self._incarnation:
+                self._settle(min(grant.consumed, self.sent))
             self._start_over()
         self.receiver = incarnation
         if grant.emitter != self._incarnation:
-            return grant == HELLO
+            return grant.is_hello
         self.limit = max(self.limit, grant.limit)
         self._settle(min(grant.consumed, self.sent))
         return True
@@ -141,6 +172,7 @@ class Receiving:
     """The receiver's side of one channel. `unsent` is what an emitter may hold in open batches."""
 
     __slots__ = (
+        "_at_risk",
         "_limit",
         "_told",
         "_unsent",
@@ -163,6 +195,8 @@ class Receiving:
         self.left_over = 0
         #: tuples that emitters may have held, or had on their way to us, when they died
         self.maybe_lost = 0
+        #: of these, tuples that wait here: they are safe when they are processed
+        self._at_risk = 0
         #: whether the emitter is to be replaced as planned, once nothing can be lost with it
         self.planned = False
         #: what counts in `maybe_lost` unless that plan is carried out
@@ -182,17 +216,19 @@ class Receiving:
         self.received = position + count
         return Arrival(True, missing)
 
-    def on_probe(self, incarnation: int, position: int) -> int:
-        """A waiting emitter says how far it is; what has not come by now is lost. Returns how much."""
+    def on_probe(self, incarnation: int, position: int, last: Sequence[LastWord] = ()) -> int:
+        """A waiting emitter says how far it is; what has not come by now is lost. Returns how much.
+
+        `last` is what its predecessors had written down.
+        """
         if incarnation < self.source:
             return 0
-        if incarnation > self.source:
-            self._begin(incarnation, position)
+        lost = self._begin(incarnation, position, last) if incarnation > self.source else 0
         missing = max(position - self.received, 0)
         self.received += missing
         self.consumed += missing
         self._told = -1  # it may be waiting because the last grant was lost: say it again
-        return missing
+        return lost + missing
 
     def on_consumed(self, incarnation: int, count: int) -> None:
         """Tuples of this emitter, or of one that it replaced, are done with."""
@@ -200,6 +236,9 @@ class Receiving:
             self.consumed += count
             return
         self.left_over -= count
+        safe = max(self._at_risk - self.left_over, 0)
+        self._at_risk -= safe
+        self.maybe_lost -= safe
         if not self.left_over:
             self._told = -1
 
@@ -221,22 +260,40 @@ class Receiving:
         self._limit = max(self._limit, self.consumed + window)
         return Grant(self.source, self.consumed, self._limit)
 
-    def _begin(self, incarnation: int, position: int) -> None:
+    def _begin(self, incarnation: int, position: int, last: Sequence[LastWord] = ()) -> int:
         """Count from where the emitter is: what it sent to our predecessor was never ours.
 
-        An emitter that has replaced one we know began after us, so all that it ever sent is ours.
+        An emitter that has replaced one we know began after us, so all that it ever sent is ours. Returns
+        what is lost for certain.
         """
+        missing = 0
         if self.source:
-            # What waits here as well: if we die too, nobody is left who knows of it.
-            held = max(self._limit - self.consumed, 0) + self._unsent
-            if self.planned:
-                self.unproven += held
-            else:
-                self.maybe_lost += held
+            missing = self._bury(last)
             self.left_over = self.queued
             self.received = self.consumed = 0
         else:
+            # Those that had no credit yet died with all that they had emitted.
+            self.maybe_lost += sum(word.open for word in last if not word.sent)
             self.received = self.consumed = position
         self.source = incarnation
         self._limit = 0
         self._told = -1
+        return missing
+
+    def _bury(self, last: Sequence[LastWord]) -> int:
+        """Count what went with the emitter: exactly if it is known how far it was, else its credit."""
+        later = [word for word in last if word.emitter >= self.source]
+        # What waits here as well: if we die too, nobody is left who knows of it.
+        waits = self.received - self.consumed
+        if not any(word.emitter == self.source for word in later):
+            missing, held, at_risk = 0, max(self._limit - self.consumed, 0) + self._unsent, 0
+        else:
+            # Of those after it we have never heard: what they sent has not come, and will not.
+            missing = max(sum(word.sent for word in later) - self.received, 0)
+            held, at_risk = sum(word.open for word in later) + waits, waits
+        if self.planned:
+            self.unproven += missing + held
+            return 0
+        self.maybe_lost += held
+        self._at_risk += at_risk
+        return missing

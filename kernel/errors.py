@@ -61,6 +61,19 @@ class NodeMissing(StateError):
     """The node is not there."""
 
 
+class DamagedNode(StateError):
+    """The node is there, and what it holds cannot be read. That is not missing: decide nothing by it."""
+
+    def __init__(self, path: str, why: str, *, version: int | None = None) -> None:
+        self.path, self.why = path, why
+        #: of bytes that the store gives as they are, and that mean nothing
+        self.version = version
+        #: without what to do
+        self.what = f"the node {path} of the state tree is damaged ({why})"
+        topology = path.split("/")[1]
+        super().__init__(self.what, hint=f"heronpy status {topology}")
+
+
 class NodeExists(StateError):
     """The node is there already."""
 
@@ -85,6 +98,18 @@ class CheckpointDamaged(UserError):
     """What was saved is not what is there: an object is missing, or its checksum differs."""
 
 
+class OtherFormat(UserError):
+    """What is stored was written by a version of heronpy whose formats this one does not read."""
+
+
+class OtherNodeFormat(OtherFormat, StateError):
+    """… in the state tree."""
+
+
+class OtherCheckpointFormat(OtherFormat, CheckpointDamaged):
+    """… in a checkpoint."""
+
+
 class PeerLost(HeronError):
     """The other side is gone for now: retry."""
 
@@ -100,15 +125,21 @@ class MessageTooLarge(HeronError):
 class TupleTooLarge(UserError):
     """One tuple is larger than a frame may be."""
 
-    def __init__(self, what: str, where: str = "") -> None:
+    def __init__(self, what: str, where: str = "", *, stream: str = "") -> None:
         self.what = what
+        #: that it was emitted on
+        self.stream = stream
         super().__init__(what + where, hint="smaller tuples, or --set transport.frame_bytes=64MB")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`"; did you mean 'x'?"` when something close is known, else the list of what is known."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
+    if close := close_to(word, names):
+        return f"; did you mean {close!r}?"
     return f" (known: {', '.join(names)})" if names else ""
+
+
+def close_to(word: str, known: Iterable[str]) -> str:
+    """The known word that this one may be a misspelling of; empty if there is none."""
+    return next(iter(difflib.get_close_matches(word, sorted(known), n=1)), "")

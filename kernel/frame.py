@@ -10,9 +10,10 @@ import zlib
 from typing import Final, NamedTuple
 
 from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.formats import PROTOCOL
 
 MAGIC: Final = 0x5048  # "HP" on the wire
-VERSION: Final = 1
+VERSION: Final = PROTOCOL
 
 #: a batch of tuples of one stream
 DATA: Final = 1

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from heronpy.kernel.errors import NodeMissing, VersionConflict
+from heronpy.kernel.errors import DamagedNode, NodeMissing, VersionConflict
+from heronpy.kernel.formats import NODE
+from heronpy.kernel.mending import mend
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.registrations import read_version
 from heronpy.kernel.tree import RUNNING, Live, Tree
 
 #: in Live.config, what concerns every component
 WHOLE_TOPOLOGY = ""
+
+#: number of the first write in place of a damaged one: tasks only ask whether it is another than they know
+AFTER_DAMAGE: Final = 1 << 32
 
 
 def change_live(state: StateManager, topology: str, change: Callable[[Live], Live]) -> Live:
@@ -21,13 +28,16 @@ def change_live(state: StateManager, topology: str, change: Callable[[Live], Liv
     path = Tree(topology).live
     while True:
         try:
-            node = state.get(path)
-            before, version = msgspec.json.decode(node.value, type=Live), node.version
-        except NodeMissing:
-            before, version = Live(RUNNING), None
-        after = msgspec.structs.replace(change(before), number=before.number + 1)
-        try:
-            state.set(path, msgspec.json.encode(after), version=version)
+            before, version = read_version(state, path, Live) or (Live(RUNNING), None)
+            after = msgspec.structs.replace(change(before), number=before.number + 1)
+            state.set(path, NODE.encode(after), version=version)
+        except DamagedNode as damage:
+            # what is asked for now is what it should say; config that was given has to be given again
+            after = msgspec.structs.replace(change(Live(RUNNING)), number=AFTER_DAMAGE)
+            with contextlib.suppress(VersionConflict):
+                mend(state, damage, NODE.encode(after))
+                return after
+            continue
         except (VersionConflict, NodeMissing):
             continue
         return after

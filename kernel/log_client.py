@@ -9,7 +9,7 @@ from typing import Self
 
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import LogReply, LogRequest, LogsReply, LogsRequest, unwrap, wrap
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import reported
 from heronpy.kernel.tree import ExecutorNode, Registration, Tree
 from heronpy.kernel.visitor import Visitor
 
@@ -92,11 +92,11 @@ class LogClient:
             self._desks.pop(gone).close()
         for container in containers:
             path = self._tree.metrics_manager(container) if container else self._tree.master
-            registration = read(self._state, path, Registration)
+            registration = reported(self._state, path, Registration)
             known = self._desks.get(container)
             if known is None or known.registration != registration:
                 self._desks[container] = _Desk(self._visitor, registration, instead_of=known)
-            executor = read(self._state, self._tree.executor(container), ExecutorNode)
+            executor = reported(self._state, self._tree.executor(container), ExecutorNode)
             self._desks[container].processes = executor.children if executor is not None else ()
 
     def _wait(self, containers: Collection[int]) -> None:

@@ -23,6 +23,8 @@ from typing_extensions import override
 from heronpy.kernel.private import private
 
 SUFFIX: Final = ".log"
+#: a task's tuples that were kept aside are in a log of its own: `count[1].poison.log`
+POISON: Final = ".poison"
 
 #: bytes that a process writes between two looks at the size of its log, and at the room on the disk
 LOOK_BYTES: Final = 64 * 1024

@@ -8,7 +8,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
-from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, VersionConflict
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.vigil import LOOKS, Vigil
 
@@ -36,6 +36,10 @@ class Pulse:
                 raise
             # a beat of ours was carried out although the state tree could not say so: it counts
             self._version = node.version
+        except DamagedNode as damage:
+            # nobody else's can be told from ours, and who has our place takes it again
+            log.warning("%s; it is made again", damage)
+            self._version = self._take_over()
         except NodeMissing:
             if self._state.session == self._session:
                 raise
@@ -108,6 +112,9 @@ class PulseReader:
             return self._state.get(path).version
         except NodeMissing:
             return None
+        except DamagedNode:
+            # no sign of life, and no end: its owner makes it again, if it lives
+            return self._versions.get(path)
 
     def give_up(self, path: str) -> None:
         """Await it no more until it changes."""

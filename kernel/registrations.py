@@ -8,7 +8,15 @@ from typing import TypeVar
 
 import msgspec
 
-from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
+from heronpy.kernel.errors import (
+    DamagedNode,
+    NodeExists,
+    NodeMissing,
+    OtherFormat,
+    StateError,
+    VersionConflict,
+)
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin.state_manager import StateManager, Watch
 from heronpy.kernel.transport import Reactor
 from heronpy.kernel.tree import Registration, Tree
@@ -48,6 +56,11 @@ class Follower:
         for watch in self._watches.values():
             watch.cancel()
 
+    def look(self) -> None:
+        """Read for the first time, as after a change: again and again until all can be read."""
+        self._pending = True
+        self._call()
+
     def _notify(self) -> None:
         # Many nodes change at once when a topology starts: one call for all of them.
         if not self._pending:
@@ -68,33 +81,91 @@ class Follower:
 
 
 def read(state: StateManager, path: str, kind: type[T]) -> T | None:
-    """The decoded node, or None when it is not there."""
+    """The decoded node, None when it is not there, or DamagedNode when it cannot be read."""
+    found = read_version(state, path, kind)
+    return found[0] if found is not None else None
+
+
+def read_version(
+    state: StateManager, path: str, kind: type[T], *, any_format: bool = False
+) -> tuple[T, int] | None:
+    """The same with the version that it has."""
     try:
-        return msgspec.json.decode(state.get(path).value, type=kind)
+        node = state.get(path)
     except NodeMissing:
+        return None
+    try:
+        return NODE.decode(node.value, kind, path, any_format=any_format), node.version
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if any_format and NODE.is_other(node.value):
+            return None  # of another version, whose fields mean nothing to this one
+        raise DamagedNode(path, f"it cannot be decoded: {error}", version=node.version) from error
+
+
+def needed(state: StateManager, path: str, kind: type[T]) -> T:
+    """The decoded node; NodeMissing, or DamagedNode."""
+    found = read(state, path, kind)
+    if found is None:
+        msg = f"there is no node {path}"
+        raise NodeMissing(msg)
+    return found
+
+
+def reported(state: StateManager, path: str, kind: type[T]) -> T | None:
+    """What a process says of itself. None when it is damaged, too: its owner says it again before long.
+
+    The same for what another version wrote.
+    """
+    try:
+        return read(state, path, kind)
+    except (DamagedNode, OtherFormat) as unreadable:
+        log.warning("%s", unreadable)
         return None
 
 
 def register(state: StateManager, path: str, registration: Registration) -> bool:
     """Publish ourselves; False when somebody has taken our place: a late word must not hide a successor's."""
-    value = msgspec.json.encode(registration)
+    value = NODE.encode(registration)
     while True:
         try:
-            node = state.get(path)
-            if msgspec.json.decode(node.value, type=Registration).incarnation > registration.incarnation:
-                return False
-            state.set(path, value, version=node.version)
-        except NodeMissing:
-            try:
+            found = read_version(state, path, Registration)
+            if found is None:
                 state.create(path, value)
-            except NodeExists:
-                continue
-        except VersionConflict:
+            elif found[0].incarnation > registration.incarnation:
+                return False
+            else:
+                state.set(path, value, version=found[1])
+        except DamagedNode as damage:
+            # a successor's cannot be told from an earlier one: it looks as well, and its word goes on top
+            log.warning("%s; it is written again", damage)
+            state.set(path, value)
+        except (NodeExists, NodeMissing, VersionConflict):
             continue
         return True
 
 
+def given_up(state: StateManager, tree: Tree, container: int) -> str | None:
+    """How a container was given up; None if it was not. That the node is there says so, whatever is in it."""
+    try:
+        return state.get(tree.given_up(container)).value.decode(errors="replace")
+    except NodeMissing:
+        return None
+    except DamagedNode:
+        return "given up; why cannot be read any more"
+
+
+def stay_registered(state: StateManager, path: str, registration: Registration) -> bool:
+    """Publish ourselves again if what is there is damaged, or a predecessor's; False as register() does."""
+    try:
+        found = read(state, path, Registration)
+    except DamagedNode:
+        return register(state, path, registration)
+    if found is None or found == registration:
+        return True
+    return register(state, path, registration)
+
+
 def client_keys(state: StateManager, tree: Tree) -> list[str]:
     """The public keys of those who ask a topology something just now, as `heronpy status` does."""
-    found = (read(state, f"{tree.clients}/{name}", Registration) for name in state.children(tree.clients))
+    found = (reported(state, f"{tree.clients}/{name}", Registration) for name in state.children(tree.clients))
     return [registration.public_key for registration in found if registration is not None]

@@ -9,8 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from heronpy.kernel.errors import NodeMissing, StateError, TimedOut, UserError
+from heronpy.kernel.errors import DamagedNode, NodeMissing, OtherFormat, StateError, TimedOut, UserError
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.registrations import needed, reported
 from heronpy.kernel.tree import Tree
 
 
@@ -37,10 +39,10 @@ def pending_requests(state: StateManager, topology: str) -> list[tuple[str, Requ
     for name in state.children(folder):
         path = f"{folder}/{name}"
         try:
-            request = msgspec.json.decode(state.get(path).value, type=Request)
+            request = needed(state, path, Request)
         except NodeMissing:
             continue
-        except msgspec.DecodeError:
+        except (DamagedNode, OtherFormat):
             state.delete(path)
             continue
         if not request.error:
@@ -59,7 +61,7 @@ def send_request(state: StateManager, topology: str, request: Request, *, timeou
     deadline = time.monotonic() + timeout
     watches = [state.watch(each, changed.set) for each in (path, scheduler)]
     try:
-        state.create(path, msgspec.json.encode(request))
+        state.create(path, NODE.encode(request))
         while True:
             changed.clear()
             if _done(state, path):
@@ -81,9 +83,11 @@ def _withdraw(state: StateManager, path: str) -> bool:
 
 def _done(state: StateManager, path: str) -> bool:
     try:
-        answer = msgspec.json.decode(state.get(path).value, type=Request)
+        answer = needed(state, path, Request)
     except NodeMissing:
         return True
+    except DamagedNode:
+        return False  # it is taken away by who cannot read it
     if answer.error:
         state.delete(path)
         raise UserError(answer.error)
@@ -95,7 +99,7 @@ def answer_request(state: StateManager, path: str, request: Request, error: str 
     try:
         if error:
             answer = msgspec.structs.replace(request, error=error)
-            state.set(path, msgspec.json.encode(answer), version=state.get(path).version)
+            state.set(path, NODE.encode(answer), version=state.get(path).version)
         else:
             state.delete(path)
     except StateError:
@@ -106,7 +110,7 @@ def answer_request(state: StateManager, path: str, request: Request, error: str 
 def request_replacement(state: StateManager, topology: str, container: int, reason: str) -> None:
     """Ask for another container in place of one that is of no use, and do not wait."""
     request = Request(kind="replace", container=container, reason=reason)
-    state.set(_replacement(topology, container), msgspec.json.encode(request))
+    state.set(_replacement(topology, container), NODE.encode(request))
 
 
 def withdraw_replacement(state: StateManager, topology: str, container: int) -> None:
@@ -133,13 +137,10 @@ def request_restart(state: StateManager, topology: str, container: int | None, *
 def ask_for_restart(state: StateManager, tree: Tree, name: str, container: int) -> None:
     """Ask for a container to be started again, and do not wait; twice by one name is as once."""
     request = Request(kind="restart", container=container)
-    state.set(f"{tree.requests}/{name}", msgspec.json.encode(request))
+    state.set(f"{tree.requests}/{name}", NODE.encode(request))
 
 
 def failed_request(state: StateManager, tree: Tree, name: str) -> str:
     """Why the request of this name failed; empty if it did not, or not yet."""
-    try:
-        answer = msgspec.json.decode(state.get(f"{tree.requests}/{name}").value, type=Request)
-    except NodeMissing:
-        return ""
-    return answer.error
+    answer = reported(state, f"{tree.requests}/{name}", Request)
+    return answer.error if answer is not None else ""

@@ -16,7 +16,8 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     container: int
     kind: str
     #: starting, ready (for a plan to come), running, paused, silent (runs, but gives no sign of life),
-    #: failed, missing, or unknown when there is no master to ask
+    #: stopped (stands still before a tuple that kills it), failed, missing, or unknown when there is no
+    #: master to ask
     state: str = "missing"
     #: wall-clock second of the last change of state
     since: float = 0.0
@@ -59,6 +60,9 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     lost_max: int = 0
     #: tuples that it threw away for want of credit, where the topology allows that
     dropped: int = 0
+    #: tuples that it kept aside because they kill it, and the one that it refused last, in words
+    poisoned: int = 0
+    poison: str = ""
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     #: the state that it keeps
@@ -129,8 +133,11 @@ class CheckpointStatus(msgspec.Struct, frozen=True, kw_only=True):
     #: wall-clock second of the last restore, and who or what made it necessary
     restored_at: float = 0.0
     restored_because: str = ""
-    #: why a restore did not begin with the newest complete checkpoint
+    #: why the topology stands still until a person has decided what it begins with
+    undecided: str = ""
+    #: how it last went back further than to the newest complete checkpoint, and at which wall-clock second
     fell_back: str = ""
+    fell_back_at: float = 0.0
 
 
 class UpdateStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +195,8 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: CheckpointStatus | None = None
     #: None when there is none
     update: UpdateStatus | None = None
+    #: nodes of the state tree that are damaged, or were, and what comes of it: a line each
+    damage: tuple[str, ...] = ()
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)

@@ -1,4 +1,4 @@
-"""The steps of a checkpoint, a restore and an update, announced so that others can follow them."""
+"""The steps of a submit, a checkpoint, a restore and an update, announced so that others can follow them."""
 
 from __future__ import annotations
 

@@ -27,6 +27,8 @@ HEEDED: Final = frozenset(
         "topology.message.timeout.secs",
         "topology.name",
         "topology.packing.ffd.sorting.strategy",
+        "topology.poison",
+        "topology.poison.deaths",
         "topology.reliability.mode",
         "topology.serializer.classname",
         "topology.stateful.checkpoint.interval.seconds",

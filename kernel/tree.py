@@ -32,6 +32,8 @@ class Tree:
         self.checkpoints = f"{self.root}/checkpoints"
         #: checkpoints that somebody wants at once
         self.demands = f"{self.root}/demands"
+        #: what a person has decided that the topology shall begin with
+        self.restore = f"{self.root}/restore"
         #: the change of plan that runs, or ran last
         self.update = f"{self.root}/update"
         #: why the scheduler could not do its part of it
@@ -43,7 +45,7 @@ class Tree:
         self.keeper = f"{self.root}/keeper"
         #: what was uploaded for containers on other machines
         self.shipped = f"{self.root}/shipped"
-        #: containers that have no room yet, and why: a mapping
+        #: containers that have no room yet, and why
         self.waiting = f"{self.root}/waiting"
         #: there while the topology is being killed: everybody is about to end, for good
         self.leaving = f"{self.root}/leaving"
@@ -87,6 +89,12 @@ class Live(msgspec.Struct, frozen=True):
     config: dict[str, dict[str, Any]] = {}
     #: raised with every write
     number: int = 0
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """Containers that have no room yet, and why."""
+
+    containers: dict[str, str] = {}
 
 
 class Registration(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from heronpy.kernel.checkpoints.stored import StoredPart
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plans import PackingPlan, union
 
 #: proposed → prepare → cut → load → release → done; before release also → rollback → rolled_back
@@ -79,11 +80,11 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     ledger: Ledger | None = None
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self)
+        return NODE.encode(self)
 
     @classmethod
     def from_json(cls, data: bytes) -> Update:
-        return msgspec.json.decode(data, type=cls)
+        return NODE.decode(data, cls, "an update")
 
 
 class UpdateFailure(msgspec.Struct, frozen=True):

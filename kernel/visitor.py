@@ -7,9 +7,8 @@ import os
 import uuid
 from collections.abc import Callable
 
-import msgspec
-
 from heronpy.kernel.errors import NodeExists
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.transport import Dealer, Reactor, Transport
 from heronpy.kernel.tree import Registration, Tree
@@ -60,4 +59,4 @@ class Visitor:
         self._session = self._state.session
         registration = Registration(self._transport.keys.public)
         with contextlib.suppress(NodeExists):
-            self._state.create(self._node, msgspec.json.encode(registration), ephemeral=True)
+            self._state.create(self._node, NODE.encode(registration), ephemeral=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.private import NotPrivate, require_ours, require_sticky
 
@@ -55,7 +56,7 @@ def replacing(path: Path, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
 
     The writer holds a lock on it, so that `clear_unfinished` can tell what a dead one left.
     """
-    make_folder(aside)
+    make_durable(aside)
     if aside != path.parent:
         require_ours(aside)
     unfinished = aside / secrets.token_hex(12)
@@ -87,17 +88,6 @@ def clear_unfinished(folder: Path) -> None:
                     path.unlink()
 
 
-def make_folder(folder: Path) -> None:
-    """Make it and those above it, private, and remembered by the disk."""
-    if folder.is_dir():
-        return
-    if not folder.parent.is_dir():
-        make_folder(folder.parent)
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    _sync_folder(folder.parent)
-
-
 def _abandoned(path: Path) -> bool:
     """Whether no writer holds it; the lock goes with the process."""
     with path.open("rb") as file:
@@ -111,19 +101,11 @@ def _abandoned(path: Path) -> bool:
 def _move(source: Path, target: Path) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            make_folder(target.parent)
+            make_durable(target.parent)
             source.replace(target)
         except FileNotFoundError:
             if attempt == ATTEMPTS or not source.exists():
                 raise
         else:
             break
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(target.parent)

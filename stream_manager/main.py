@@ -18,9 +18,11 @@ from heronpy.kernel.addresses import (
 )
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import DamagedNode, StateError
 from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
+from heronpy.kernel.mending import MEND_EVERY
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -35,7 +37,7 @@ from heronpy.kernel.protocol import (
     UpdateNotice,
     wrap,
 )
-from heronpy.kernel.registrations import Follower, read, register
+from heronpy.kernel.registrations import Follower, read, register, stay_registered
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
 from heronpy.kernel.update import FINISHED, Update
@@ -117,35 +119,62 @@ class StreamManager:
         #: no update is on its way
         self._over = True
         self._mailbox = Mailbox(self._control, log)
+        self._path = self._tree.stream_manager(child.container)
+        self._registration = Registration(
+            self._keys.public, child.incarnation, self._peers_router.endpoint, os.getpid()
+        )
 
     def startup(self) -> None:
         self._gatekeeper.serve(self._reactor)
         self._reactor.register(self._control, self._on_control, urgent=True)
         self._reactor.call_every(BEAT, self._report)
         self._reactor.call_every(self._config["metrics.interval"], self._send_metrics)
-        registration = Registration(
-            self._keys.public, self._child.incarnation, self._peers_router.endpoint, os.getpid()
-        )
-        if not register(self._state, self._tree.stream_manager(self._child.container), registration):
-            log.error("another Stream Manager has this container: ending")
-            self._reactor.stop()
+        if not register(self._state, self._path, self._registration):
+            self._leave()
             return
+        self._reactor.call_every(MEND_EVERY, self._stay_registered)
         self._follower.follow(self._tree.physical_plan, self._tree.live, self._tree.master)
         self._follower.follow(self._tree.checkpoints, self._tree.update)
-        self._refresh()
+        self._follower.look()
+
+    def _stay_registered(self) -> None:
+        try:
+            if not stay_registered(self._state, self._path, self._registration):
+                self._leave()
+        except StateError as error:
+            log.warning("could not look for damage: %s", error)
+
+    def _leave(self) -> None:
+        log.error("another Stream Manager has this container: ending")
+        self._reactor.stop()
 
     def _refresh(self) -> None:
-        """Something in the tree has changed: read again all that we live by."""
-        self._refresh_plans()
-        self._refresh_live()
-        self._refresh_checkpoints()
+        """Something in the tree has changed: read again all that we live by.
+
+        What is damaged stays as it is known, if it is, and keeps nothing else from being read.
+        """
+        damages: list[DamagedNode] = []
+        for refresh in (
+            self._refresh_plans,
+            self._refresh_live,
+            self._refresh_checkpoints,
+            self._refresh_peers,
+            lambda: self._master.refresh(on_connected=self._report),
+        ):
+            try:
+                refresh()
+            except DamagedNode as damage:
+                damages.append(damage)
+        if damages:
+            raise damages[0]
+
+    def _refresh_peers(self) -> None:
         if self._plan is not None:
             containers = {where for plan in self._plans() for where in plan.containers()}
             self._follower.follow(*map(self._tree.stream_manager, containers))
             self._follower.leave(*map(self._tree.stream_manager, self._containers - containers))
             self._containers = containers
             self._peers.refresh(sorted(containers))
-        self._master.refresh(on_connected=self._report)
 
     def _refresh_plans(self) -> None:
         """Tasks and containers of the plan to come are known before anything is sent to them."""

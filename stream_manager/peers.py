@@ -6,6 +6,7 @@ import functools
 import logging
 
 from heronpy.kernel.addresses import container_identity
+from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.registrations import read
 from heronpy.kernel.transport import Dealer, Reactor, Transport
@@ -44,7 +45,7 @@ class Peers:
         """Read all registrations again: renew the allow-list, connect to whoever is new."""
         registered: dict[int, Registration] = {}
         for container in containers:
-            registration = read(self._state, self._tree.stream_manager(container), Registration)
+            registration = self._registered(container)
             if container != self._container and registration is not None:
                 registered[container] = registration
         self._transport.gatekeeper.allow(registration.public_key for registration in registered.values())
@@ -58,11 +59,19 @@ class Peers:
         self._known = registered
         self._forget_the_ended(containers)
 
+    def _registered(self, container: int) -> Registration | None:
+        """As it is known while it is damaged: its owner writes it again."""
+        try:
+            return read(self._state, self._tree.stream_manager(container), Registration)
+        except DamagedNode as damage:
+            log.warning("%s", damage)
+            return self._known.get(container) or self._parted.get(container)
+
     def _forget_the_ended(self, containers: list[int]) -> None:
         for container, registration in list(self._parted.items()):
             if container in containers:
                 del self._parted[container]
-            elif read(self._state, self._tree.stream_manager(container), Registration) != registration:
+            elif self._registered(container) != registration:
                 del self._parted[container]
                 self._forwarder.forget(container)
 

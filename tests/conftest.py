@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.power.synced_disk import compile_library
 from support.reachable import ReachableNetwork
 from support.servers import running
 from support.spark_cluster import SparkCluster
@@ -64,6 +65,12 @@ def nothing_left(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert _gone(lambda: _children() - children - running) == set(), "processes are left"
     assert _gone(lambda: _threads() - threads) == set(), "threads are left"
     assert _gone(lambda: _folders(temporary) - folders) == set(), "sockets folders are left"
+
+
+@pytest.fixture(scope="session")
+def synced_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What processes preload whose disk can lose its power, see support/power/."""
+    return compile_library(tmp_path_factory.mktemp("synced"))
 
 
 @pytest.fixture(scope="session")

@@ -18,15 +18,23 @@ from typing import Any, NamedTuple
 
 PROJECT = Path(__file__).parent.parent
 PYTHON = PROJECT / ".venv" / "bin" / "python"
+#: has the lowest versions of all libraries that pyproject.toml allows
+LOWEST_PYTHON = PROJECT / "build" / "lowest" / "bin" / "python"
 RECORDS = PROJECT / "build" / "test-run"
 
 #: stage → the marks of its tests
-MARKS = {"fast": "not cluster and not slow and not soak", "cluster": "(cluster or slow) and not soak"}
+MARKS = {
+    "fast": "not cluster and not slow and not soak",
+    "lowest": "not cluster and not slow and not soak",
+    "cluster": "(cluster or slow) and not soak",
+}
+#: names the tests that go through the libraries; `make lowest` runs the other fast ones, too
+LOWEST_TESTS = "requirements/lowest.tests"
 STAGES = ("lint", "types", *MARKS)
 SECOND_TRY = "second try"
 
 #: Each worker of a cluster test has a range of ports (support/servers.py), and there are ten of those.
-MOST_WORKERS = {"fast": 64, "cluster": 10}
+MOST_WORKERS = {"fast": 64, "lowest": 64, "cluster": 10}
 #: More failures than this have one cause, and a second try of each would only hide it for an hour.
 MOST_SECOND_TRIES = 10
 SLOWEST = 40
@@ -58,6 +66,8 @@ class Run:
         """Run one stage; whether it passed."""
         if name != "lint" and not self._make("setup", "install"):
             return False
+        if name == "lowest" and not self._make("build/lowest/.made", "install"):
+            return False
         return self._pytest(name) if name in MARKS else self._make(name, name)
 
     def _make(self, target: str, stage: str) -> bool:
@@ -66,8 +76,9 @@ class Run:
 
     def _pytest(self, name: str) -> bool:
         workers = min(self._workers, MOST_WORKERS[name])
+        chosen = [f"@{LOWEST_TESTS}"] if name == "lowest" else []
         with self._timed(name):
-            passed = self._run_tests(name, ["-n", str(workers), "-m", MARKS[name]])
+            passed = self._run_tests(name, ["-n", str(workers), "-m", MARKS[name], *chosen])
         tests = _record(name)
         self._tests += tests
         failed = [test for test in tests if test.failure]
@@ -89,7 +100,15 @@ class Run:
         record = RECORDS / f"{name}.json"
         record.unlink(missing_ok=True)
         done = subprocess.run(
-            [str(PYTHON), "-m", "pytest", "-q", *seeds, f"--record={record}", *arguments],
+            [
+                str(LOWEST_PYTHON if name == "lowest" else PYTHON),
+                "-m",
+                "pytest",
+                "-q",
+                *seeds,
+                f"--record={record}",
+                *arguments,
+            ],
             cwd=PROJECT,
             env=_seeded(os.environ, self._seed),
             check=False,

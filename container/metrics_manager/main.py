@@ -12,10 +12,11 @@ from heronpy.container.metrics_manager.labels import labelled
 from heronpy.container.metrics_manager.log_port import LogPort
 from heronpy.kernel.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.errors import StateError
 from heronpy.kernel.lifeline import hold
 from heronpy.kernel.mailbox import Mailbox
 from heronpy.kernel.master.link import MasterLink
+from heronpy.kernel.mending import MEND_EVERY
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.plugin.metric_sink import MetricSink
 from heronpy.kernel.plugin.opening import installed, open_state
@@ -23,7 +24,7 @@ from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.private import make_private
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
-from heronpy.kernel.registrations import Follower, register
+from heronpy.kernel.registrations import Follower, read, register, stay_registered
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree import Registration, Tree
 
@@ -87,18 +88,30 @@ class MetricsManager:
         self._mailbox = Mailbox(self._router, log)
         #: where clients can ask for logs, if those are not on their own machine
         self._port = LogPort(launch.logs, self._tree, state, reactor, transport) if launch.remote else None
+        self._path = self._tree.metrics_manager(child.container)
+        endpoint = self._port.endpoint if self._port is not None else ""
+        self._registration = Registration(self._keys.public, child.incarnation, endpoint, os.getpid())
 
     def startup(self, interval: float) -> None:
-        endpoint = self._port.endpoint if self._port is not None else ""
-        registration = Registration(self._keys.public, self._child.incarnation, endpoint, os.getpid())
-        if not register(self._state, self._tree.metrics_manager(self._child.container), registration):
-            log.error("another Metrics Manager has this container: ending")
-            self._reactor.stop()
+        if not register(self._state, self._path, self._registration):
+            self._leave()
             return
+        self._reactor.call_every(MEND_EVERY, self._stay_registered)
         self._reactor.register(self._router, self._on_reports)
         self._reactor.call_every(interval, self._pass_on)
         self._follower.follow(self._tree.master, self._tree.physical_plan)
-        self._refresh()
+        self._follower.look()
+
+    def _stay_registered(self) -> None:
+        try:
+            if not stay_registered(self._state, self._path, self._registration):
+                self._leave()
+        except StateError as error:
+            log.warning("could not look for damage: %s", error)
+
+    def _leave(self) -> None:
+        log.error("another Metrics Manager has this container: ending")
+        self._reactor.stop()
 
     def add_sink(self, name: str, registry: Registry, config: Config) -> None:
         """A sink that cannot start is logged and left out: metrics never stop a topology."""
@@ -120,12 +133,10 @@ class MetricsManager:
                 log.exception("metric sink %s did not close", name)
 
     def _refresh(self) -> None:
-        try:
-            plan = PhysicalPlan.from_json(self._state.get(self._tree.physical_plan).value)
-            self._tasks = {task.id: task for task in plan.tasks}
-        except NodeMissing:
-            pass
         self._master.refresh(on_connected=lambda: None)
+        plan = read(self._state, self._tree.physical_plan, PhysicalPlan)
+        if plan is not None:
+            self._tasks = {task.id: task for task in plan.tasks}
 
     def _on_reports(self) -> None:
         for _, message in self._mailbox.messages():

@@ -19,6 +19,9 @@ from typing import Any, NoReturn
 
 from heronpy.kernel.private import NotPrivate, make_private, own_folder, private, temporary_place
 
+#: of the launch file as it travels, see kernel/formats.py
+FORMAT = 1
+
 #: exit status that says that starting again will not help
 HOPELESS = 78
 
@@ -32,6 +35,7 @@ def main(argv: list[str]) -> NoReturn:
     role, launch_file, *words = argv
     try:
         parcel = json.loads(Path(launch_file).read_bytes())
+        _check_format(parcel)
         _check_machine(parcel)
         package = Path(sys.argv[0])
         _check_sum(package, parcel["sha256"])
@@ -55,6 +59,16 @@ def main(argv: list[str]) -> NoReturn:
     environment["PYTHONPATH"] = str(folder / "site")
     command = [sys.executable, "-P", "-m", "heronpy.container.guest", role, str(launch), str(lock), *words]
     os.execve(sys.executable, command, environment)
+
+
+def _check_format(parcel: dict[str, Any]) -> None:
+    found = parcel.get("format", 1)
+    if found != FORMAT:
+        msg = (
+            f"the launch file was written in format {found} by heronpy {parcel.get('heronpy', '')};"
+            f" what came with it reads format {FORMAT} (try: submit again)"
+        )
+        raise Refused(msg)
 
 
 def _check_machine(parcel: dict[str, Any]) -> None:
@@ -150,8 +164,11 @@ def _own_launch(parcel: dict[str, Any], root: Path, folder: Path, who: str) -> P
     path = root / f"launch-{who}.json"
     draft = path.with_suffix(f".{os.getpid()}")
     text = json.dumps(launch)
+    checksum = hashlib.sha256(text.encode()).hexdigest()
+    head = {"format": FORMAT, "heronpy": parcel.get("heronpy", ""), "sha256": checksum}
     with open(draft, "w", opener=private) as file:
-        file.write(f'{{"sha256": "{hashlib.sha256(text.encode()).hexdigest()}", "launch": {text}}}')
+        # the launch as it was summed up
+        file.write(f'{json.dumps(head)[:-1]}, "launch": {text}}}')
     draft.replace(path)
     return path
 

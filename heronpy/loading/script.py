@@ -14,7 +14,7 @@ from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan, Source
 from heronpy.loading.exchange import Outcome, Wanted, result_file, wanted_file
 from heronpy.loading.findable import check_findable, class_of
-from heronpy.loading.missing_module import remedy
+from heronpy.loading.remedies import remedy
 from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
 from heronpy.logical import to_logical_plan

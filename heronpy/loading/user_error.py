@@ -35,6 +35,8 @@ def describe_user_error(error: BaseException, source: Source = Source()) -> User
     """The failure, seen from the user's code."""
     _name_fields(error)
     message = _message(error)
+    if _emitted_no_values(error):
+        message = f"{message}: emit() takes a list of values, as in self.emit([1])"
     file, line, function = _place(error, source)
     where = ""
     if file:
@@ -53,6 +55,15 @@ def _name_fields(error: BaseException | None) -> None:
             # else newer Pythons add a guess of their own
             error.name = None
         error = _before(error)
+
+
+def _emitted_no_values(error: BaseException) -> bool:
+    """Whether emit() was given one value where it takes a list of them."""
+    if not isinstance(error, TypeError) or not str(error).endswith("object is not iterable"):
+        return False
+    names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ours = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(names) and names[-1].endswith("emit") and ours[-1].startswith("heronpy.")
 
 
 def _before(error: BaseException) -> BaseException | None:

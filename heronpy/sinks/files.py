@@ -9,8 +9,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from heronpy.kernel.durable import sync
+from heronpy.kernel.formats import HANDLE
 from heronpy.kernel.private import readable
-from heronpy.sinks.staging import StagingSink, absolute, discard, sync
+from heronpy.sinks.staging import StagingSink, absolute, discard
 from heronpy.spec import HeronComponentSpec
 from heronpy.stream import Stream
 from heronpy.tuple import Tuple
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
 #: what would end a field or a line
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _BUFFER = 1 << 18
-_HANDLE = msgspec.json.Decoder(tuple[str, str])
+
+
+class _Handle(msgspec.Struct):
+    staged: str
+    target: str
 
 
 class FileSink(StagingSink):
@@ -93,10 +99,11 @@ class FileSink(StagingSink):
         self.prepared(self._path)
         unique = self._path.name.rpartition("~")[2]
         target = self.folder / f"{self._label}-{checkpoint:06d}-{unique}{self.suffix}"
-        return msgspec.json.encode((str(self._path), str(target)))
+        return HANDLE.encode(_Handle(str(self._path), str(target)))
 
     def commit(self, handle: bytes) -> None:
-        staged, target = map(Path, _HANDLE.decode(handle))
+        found = HANDLE.decode(handle, _Handle, "a transaction of a FileSink")
+        staged, target = Path(found.staged), Path(found.target)
         try:
             staged.rename(target)
         except FileNotFoundError:

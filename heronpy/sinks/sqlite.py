@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from heronpy.errors import DefinitionError
+from heronpy.kernel.durable import sync
 from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.formats import HANDLE
 from heronpy.sinks.files import with_given
-from heronpy.sinks.staging import StagingSink, absolute, discard, suffixed, sync
+from heronpy.sinks.staging import StagingSink, absolute, discard, suffixed
 from heronpy.sinks.table import Table, name_list
 from heronpy.spec import HeronComponentSpec
 from heronpy.stream import Stream
@@ -31,7 +33,7 @@ _NOTE = "INSERT OR REPLACE INTO heronpy_committed (owner, file) VALUES (?, ?)"
 _NOTED = "SELECT 1 FROM heronpy_committed WHERE owner = ? AND file = ?"
 
 
-class _Handle(msgspec.Struct, array_like=True):
+class _Handle(msgspec.Struct):
     staged: str
     database: str
     table: Table
@@ -119,10 +121,10 @@ class SQLiteSink(StagingSink):
         file.execute("COMMIT")
         file.close()
         self.prepared(self._path)
-        return msgspec.msgpack.encode(_Handle(str(self._path), str(self.database), self._table))
+        return HANDLE.encode(_Handle(str(self._path), str(self.database), self._table))
 
     def commit(self, handle: bytes) -> None:
-        found = msgspec.msgpack.decode(handle, type=_Handle)
+        found = HANDLE.decode(handle, _Handle, "a transaction of an SQLiteSink")
         staged = Path(found.staged)
         own = self._connection is not None and found.database == str(self.database)
         connection = self._connection if own else _connected(Path(found.database))
@@ -201,7 +203,10 @@ class _one_line:  # noqa: N801 - used like a function
 def _connected(database: Path) -> sqlite3.Connection:
     with _one_line(database):
         where = f"file:{urllib.parse.quote(str(database))}"
-        return sqlite3.connect(where, timeout=_PATIENCE, isolation_level=None, uri=True)
+        connection = sqlite3.connect(where, timeout=_PATIENCE, isolation_level=None, uri=True)
+        # The staged file goes when its rows are in: with less, a power cut could take them out again.
+        connection.execute("PRAGMA synchronous = EXTRA")
+        return connection
 
 
 def _fields(context: TopologyContext) -> tuple[str, ...]:

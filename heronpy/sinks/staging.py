@@ -9,6 +9,7 @@ from pathlib import Path
 
 from heronpy.bolt import Bolt
 from heronpy.errors import DefinitionError
+from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.private import NotPrivate, keep_others_out, require_ours
 from heronpy.transactions import TransactionalSink
@@ -92,9 +93,8 @@ class StagingSink(TransactionalSink, Bolt):
 
 def _make_staging(folder: Path) -> None:
     """What is committed comes from it, so it is this account's. What is above it is the user's."""
-    for missing in [each for each in reversed(folder.parents) if not each.exists()]:
-        missing.mkdir(mode=0o755, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_durable(folder.parent, 0o755)
+    make_durable(folder)
     require_ours(folder)
     keep_others_out(folder)
 
@@ -107,15 +107,6 @@ def discard(path: Path) -> None:
     """Remove a file that may be gone."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
-
-
-def sync(path: Path) -> None:
-    """Make a file, or the names in a folder, durable."""
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def suffixed(path: Path, suffix: str) -> Path:

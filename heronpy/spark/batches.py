@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from heronpy.kernel.formats import SPARK
 from heronpy.spark.shelf import Shelf
 
 #: below the component's own prefix
@@ -35,6 +36,12 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
     name: str
     rows: int
     split: int
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """The manifest of a batch."""
+
+    pieces: list[Piece]
 
 
 class Batch(NamedTuple):
@@ -101,12 +108,12 @@ def publish(shelf: Shelf, batch: Batch, written: Iterable[tuple[str, int]], spli
     """Make a batch of pieces (name, rows), dealt to the splits in turn."""
     first = int.from_bytes(hashlib.sha256(f"{batch.query}/{batch.number}".encode()).digest()[:4], "big")
     pieces = [Piece(name, rows, (first + turn) % splits) for turn, (name, rows) in enumerate(sorted(written))]
-    shelf.write(batch.manifest, msgspec.json.encode(pieces))
+    shelf.write(batch.manifest, SPARK.encode(Pieces(pieces)))
 
 
 def read_manifest(shelf: Shelf, batch: Batch) -> list[Piece] | None:
     data = shelf.find(batch.manifest)
-    return None if data is None else msgspec.json.decode(data, type=list[Piece])
+    return None if data is None else SPARK.decode(data, Pieces, batch.manifest).pieces
 
 
 def take_over(shelf: Shelf, batch: Batch, pieces: Iterable[Piece]) -> None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from heronpy.kernel.errors import ObjectMissing
+from heronpy.kernel.formats import HANDLE
 from heronpy.sinks.files import with_given
 from heronpy.spark import schema as schemas
+from heronpy.spark.arrow_stream import from_stream
 from heronpy.spark.batches import (
     INGEST,
     PIECES,
@@ -25,7 +27,6 @@ from heronpy.spark.batches import (
     waiting,
     withdraw,
 )
-from heronpy.spark.packages import arrow
 from heronpy.spark.shelf import Shelf
 from heronpy.spec import HeronComponentSpec
 from heronpy.spout import Spout
@@ -43,7 +44,7 @@ _ROWS = 256
 _LOOK = 0.1
 
 
-class _Handle(msgspec.Struct, array_like=True):
+class _Handle(msgspec.Struct):
     #: where the batches are: a topology that begins with another one's checkpoint finds them there
     prefix: str
     #: query, number, and the pieces that are over
@@ -170,10 +171,10 @@ class IngestSpout(TransactionalSink, Spout):
 
     def prepare(self, checkpoint: int) -> bytes:  # noqa: ARG002
         over, self._over = self._over, []
-        return msgspec.json.encode(_Handle(self._shelf.prefix, over)) if over else b""
+        return HANDLE.encode(_Handle(self._shelf.prefix, over)) if over else b""
 
     def commit(self, handle: bytes) -> None:
-        named = msgspec.json.decode(handle, type=_Handle)
+        named = HANDLE.decode(handle, _Handle, "a transaction of an IngestSpout")
         shelf = Shelf(self._shelf.store, named.prefix)
         for query, number, pieces in named.over:
             take_over(shelf, Batch(query, number), pieces)
@@ -281,12 +282,11 @@ class IngestSpout(TransactionalSink, Spout):
 
 
 def _rows(shelf: Shelf, pieces: Sequence[Piece], begin: int) -> Iterator[tuple[Any, ...]]:
-    pa = arrow()
     for piece in pieces:
         if begin >= piece.rows:
             begin -= piece.rows
             continue
-        with pa.ipc.open_stream(shelf.read(piece.name)) as stream:
+        with from_stream(shelf.read(piece.name), piece.name) as stream:
             for batch in stream:
                 columns = [column.to_pylist() for column in batch.slice(begin).columns]
                 begin = max(0, begin - batch.num_rows)

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from heronpy.kernel.errors import ObjectMissing, UserError
+from heronpy.kernel.formats import SPARK
 from heronpy.spark.options import Options
 from heronpy.spark.segments import COMMITTED, DATA, Offset, Span, common, useless
 from heronpy.spark.shelf import Shelf
@@ -83,11 +84,11 @@ class Reader:
 
     def _read(self) -> Place | None:
         data = self._shelf.find(self._object)
-        return None if data is None else msgspec.json.decode(data, type=Place)
+        return None if data is None else SPARK.decode(data, Place, self._object)
 
     def _write(self, done: Offset) -> None:
         place = Place(self._token, dict(done))
-        self._shelf.write(self._object, msgspec.json.encode(place))
+        self._shelf.write(self._object, SPARK.encode(place))
 
     def _places(self) -> Mapping[str, Place]:
         return places(self._shelf)
@@ -98,7 +99,7 @@ def places(shelf: Shelf) -> dict[str, Place]:
     found = {}
     for name in shelf.names(READERS):
         with contextlib.suppress(ObjectMissing):  # forgotten this moment
-            found[name.removeprefix(READERS)] = msgspec.json.decode(shelf.read(name), type=Place)
+            found[name.removeprefix(READERS)] = SPARK.decode(shelf.read(name), Place, name)
     return found
 
 

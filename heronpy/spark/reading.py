@@ -9,8 +9,8 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 from pyspark.sql.types import StructType
 
 from heronpy.kernel.errors import ObjectMissing, UserError
+from heronpy.spark.arrow_stream import from_stream
 from heronpy.spark.options import Options
-from heronpy.spark.packages import arrow
 from heronpy.spark.readers import Reader
 from heronpy.spark.schema import shown, to_spark
 from heronpy.spark.segments import (
@@ -57,10 +57,10 @@ class _Reading:
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, Parts)
-        pa, shelf = arrow(), self._options.open("segments")
+        shelf = self._options.open("segments")
         try:
             for name in partition.names:
-                with pa.ipc.open_stream(_read(shelf, name, self._options)) as stream:
+                with from_stream(_read(shelf, name, self._options), name) as stream:
                     yield from stream
         finally:
             shelf.close()

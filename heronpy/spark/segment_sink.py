@@ -10,8 +10,10 @@ import msgspec
 
 from heronpy.bolt import Bolt
 from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.formats import HANDLE
 from heronpy.sinks.files import with_given
 from heronpy.spark import schema as schemas
+from heronpy.spark.arrow_stream import to_stream
 from heronpy.spark.packages import arrow
 from heronpy.spark.segments import COMMITTED, DATA, Present, Segment, parse_part, part_name
 from heronpy.spark.shelf import Shelf
@@ -32,7 +34,7 @@ _ROWS = 8192
 _BYTES = 8 << 20
 
 
-class _Handle(msgspec.Struct, array_like=True):
+class _Handle(msgspec.Struct):
     #: where the segment is: a topology that begins with another one's checkpoint commits it there
     prefix: str
     lane: str
@@ -125,10 +127,10 @@ class SegmentSink(TransactionalSink, Bolt):
         self._prepared[self._number] = self._written
         self._number += 1
         self._clear()
-        return msgspec.json.encode(handle)
+        return HANDLE.encode(handle)
 
     def commit(self, handle: bytes) -> None:
-        named = msgspec.json.decode(handle, type=_Handle)
+        named = HANDLE.decode(handle, _Handle, "a transaction of a SegmentSink")
         segment = Segment(named.lane, named.number, named.parts)
         shelf = Shelf(self._shelf.store, named.prefix)
         # if it has no data it was committed before, and Spark has read it; but not if we have just made it
@@ -197,14 +199,3 @@ def _array(field: Any, values: Sequence[Any]) -> Any:
                 msg = f"column {field.name!r} has the type {field.type} and cannot hold {value!r}"
                 raise TopologyError(msg) from error
         raise
-
-
-def to_stream(batches: Sequence[Any]) -> bytes:
-    """Batches of one schema as an Arrow stream."""
-    pa = arrow()
-    buffer = pa.BufferOutputStream()
-    with pa.ipc.new_stream(buffer, batches[0].schema) as stream:
-        for batch in batches:
-            stream.write_batch(batch)
-    written: bytes = buffer.getvalue().to_pybytes()
-    return written

@@ -13,11 +13,11 @@ from pyspark.sql.types import StructType
 
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import TimedOut, UserError
+from heronpy.spark.arrow_stream import to_stream
 from heronpy.spark.batches import SPLITS, Batch, has_been, of_query, of_write, publish, waiting
 from heronpy.spark.options import Options
 from heronpy.spark.packages import arrow, needed
 from heronpy.spark.schema import shown, to_spark
-from heronpy.spark.segment_sink import to_stream
 from heronpy.spark.shelf import Shelf
 
 #: bytes that become one piece, so that several tasks can share what one of Spark's has written

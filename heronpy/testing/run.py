@@ -117,6 +117,10 @@ class TopologyTest:
         if self._troupe is not None and spout not in self._fed:
             msg = f"spout {spout!r} runs as itself already"
             raise TopologyError(msg, hint="feed it before the first step of the run")
+        rows = list(rows)
+        if wrong := [row for row in rows if not isinstance(row, list | tuple)]:
+            msg = f"feed() takes rows, each a list of values, and {wrong[0]!r} is none"
+            raise TopologyError(msg, hint=f"run.feed({spout!r}, [[value, …], …])")
         turns = self._turns.setdefault(spout, itertools.cycle(range(component.parallelism)))
         self._fed.setdefault(spout, deque()).extend(
             FedRow(list(row), stream, next(turns) if index is None else index) for row in rows

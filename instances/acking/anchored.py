@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -54,6 +54,9 @@ class Anchored(msgspec.Struct, gc=False, eq=False):
         root, self.root = self.root, 0
         return {root: self.value} if root else {}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt_id, (self.root, self.value)
+
     def __repr__(self) -> str:
         return f"<tracked, root {self.root:x}>"
 
@@ -72,11 +75,23 @@ class AnchoredToMany(msgspec.Struct, gc=False, eq=False):
         values, self.values = self.values, {}
         return values
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return rebuilt_id, (self.values,)
+
     def __repr__(self) -> str:
         return f"<tracked, roots {[f'{root:x}' for root in self.values]}>"
 
 
 TrackedId = Anchored | AnchoredToMany
+
+
+def rebuilt_id(*values: Any) -> TrackedId:
+    """The id of a tuple that a window had when it was saved."""
+    return AnchoredToMany(*values) if len(values) == 1 else Anchored(*values)
+
+
+# a name that does not depend on where this module is, as for heronpy.tuple
+rebuilt_id.__module__, rebuilt_id.__qualname__ = "heronpy", "saved_id"
 
 
 def only_anchor(anchors: Iterable[HasId] | None) -> Anchored | None:

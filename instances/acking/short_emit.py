@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.roots import Roots
+from heronpy.instances.channel import Lane
 from heronpy.instances.collector import PlainWays
-from heronpy.instances.outbox import Lane
 
 
 class SpoutEmit(Protocol):

@@ -9,8 +9,10 @@ import msgspec
 from xxhash import xxh3_128
 
 from heronpy.kernel.errors import CheckpointDamaged
+from heronpy.kernel.formats import STATE_OBJECT
 
-_MAGIC: Final = b"heronpy state 1\n"
+#: in the first line
+_WORD: Final = "state"
 _LENGTH = 4
 
 
@@ -42,7 +44,7 @@ def write_object(sections: Sections) -> tuple[list[bytes], str]:
             {name: len(data) for name, data in sections.extras.items()},
         )
     )
-    head = _MAGIC + len(index).to_bytes(_LENGTH, "little") + index
+    head = STATE_OBJECT.first_line(_WORD) + len(index).to_bytes(_LENGTH, "little") + index
     pieces = [head, *sections.groups.values(), *sections.extras.values()]
     checksum = xxh3_128()
     for piece in pieces:
@@ -52,11 +54,13 @@ def write_object(sections: Sections) -> tuple[list[bytes], str]:
 
 def read_object(name: str, data: bytes) -> Sections:
     """The sections of an object whose checksum is right."""
-    if not data.startswith(_MAGIC):
-        msg = f"object {name} in the checkpoint store is in a format that this version does not know"
-        raise CheckpointDamaged(msg, hint="the version of heronpy that wrote it")
-    body = len(_MAGIC) + _LENGTH
-    start = body + int.from_bytes(data[len(_MAGIC) : body], "little")
+    what = f"object {name} in the checkpoint store"
+    begin = STATE_OBJECT.behind_line(data, _WORD, what)
+    if not begin:
+        msg = f"{what} is no state of a task"
+        raise CheckpointDamaged(msg, hint="another checkpoint")
+    body = begin + _LENGTH
+    start = body + int.from_bytes(data[begin:body], "little")
     index = msgspec.msgpack.decode(data[body:start], type=_Index)
     sections = _cut(data, start, [*index.groups.values(), *index.extras.values()])
     return Sections(

@@ -90,12 +90,13 @@ class Saver:
         self._writing: _Job | None = None
         self._written: deque[tuple[_Job, StoredPart]] = deque()
 
-    def snapshot(self, checkpoint: int, run: int, extras: Mapping[str, bytes]) -> None:
+    def snapshot(self, checkpoint: int, run: int, extras: Mapping[str, bytes], transactions: int = 0) -> None:
         """Freeze the state as it is now. It is encoded by `work()`, and written by a thread."""
         self._cancel()
         name = f"{checkpoint_prefix(self._prefix, checkpoint)}/{self._suffix}"
         dirty = self._dirty()
-        stored = Stored(id=checkpoint, run=run, parts=_parts(self._state.ledger))
+        parts = _parts(self._state.ledger)
+        stored = Stored(id=checkpoint, run=run, parts=parts, transactions=transactions)
         self._begin(_Job("snapshot", stored, name), dirty, extras, whole=True)
 
     def hand_over(

@@ -13,9 +13,10 @@ import msgspec
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config.units import format_duration
-from heronpy.kernel.errors import NodeMissing, StateError, TimedOut, UserError
+from heronpy.kernel.errors import DamagedNode, NodeMissing, OtherFormat, StateError, TimedOut, UserError
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin.state_manager import StateManager, Watch
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import needed, read
 from heronpy.kernel.tree import Tree
 
 
@@ -35,10 +36,10 @@ def pending_demands(state: StateManager, topology: str) -> list[str]:
     for name in state.children(folder):
         path = f"{folder}/{name}"
         try:
-            demand = msgspec.json.decode(state.get(path).value, type=Demand)
+            demand = needed(state, path, Demand)
         except NodeMissing:
             continue
-        except msgspec.DecodeError:
+        except (DamagedNode, OtherFormat):
             state.delete(path)
             continue
         if not demand.error:
@@ -50,7 +51,7 @@ def answer_demand(state: StateManager, path: str, error: str = "") -> None:
     """For the master, when the checkpoint stands in the state tree, or why there is none."""
     try:
         if error:
-            state.set(path, msgspec.json.encode(Demand(error)), version=state.get(path).version)
+            state.set(path, NODE.encode(Demand(error)), version=state.get(path).version)
         else:
             state.delete(path)
     except StateError:
@@ -72,7 +73,7 @@ def take_checkpoint(
         before = newest_complete(state, topology)
         # a Ctrl-C takes it back as well
         stack.callback(_take_back, state, tree, path)
-        state.create(path, msgspec.json.encode(Demand()))
+        state.create(path, NODE.encode(Demand()))
         while True:
             changed.clear()
             if _answered(state, path):
@@ -111,9 +112,11 @@ def _watch(stack: contextlib.ExitStack, watch: Watch) -> None:
 
 def _answered(state: StateManager, path: str) -> bool:
     try:
-        answer = msgspec.json.decode(state.get(path).value, type=Demand)
+        answer = needed(state, path, Demand)
     except NodeMissing:
         return True
+    except DamagedNode:
+        return False  # it is taken away by who cannot read it
     if answer.error:
         msg = f"no checkpoint was taken: {answer.error}"
         raise UserError(msg)

@@ -8,6 +8,7 @@ from heronpy.kernel.checkpoints.names import REF, own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import ObjectMissing, UserError
+from heronpy.kernel.formats import MANIFEST
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 
 
@@ -77,6 +78,6 @@ def choose(found: list[Found], topology: str, wanted: str) -> Found:
 
 def _read_ref(store: CheckpointStore, name: str) -> CheckpointRef | None:
     try:
-        return msgspec.json.decode(store.read(name), type=CheckpointRef)
+        return MANIFEST.decode(store.read(name), CheckpointRef, f"the reference {name}")
     except (ObjectMissing, msgspec.DecodeError):
         return None  # collected meanwhile, or nothing that we wrote

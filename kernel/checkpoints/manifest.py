@@ -8,6 +8,7 @@ from xxhash import xxh3_128_hexdigest
 from heronpy.kernel.checkpoints.names import MANIFEST, REF, checkpoint_prefix, own_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.errors import CheckpointDamaged, ObjectMissing
+from heronpy.kernel.formats import MANIFEST as MANIFEST_FORMAT
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 
 
@@ -36,6 +37,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     #: for each spout that has splits: their names, by the number that stands in `groups`
     splits: dict[str, tuple[str, ...]] = {}
     tasks: tuple[SavedTask, ...] = ()
+    #: how many transactions with the outside are committed once it is complete
+    transactions: int = 0
 
     def parts(self) -> dict[str, StoredPart]:
         """Every object that it names, once."""
@@ -64,20 +67,31 @@ def write_manifest(store: CheckpointStore, manifest: Manifest, *, seconds: float
     The reference goes beside it. It counts once it stands in the state tree; the copy in the store is for
     those who look when the topology, and its nodes, are gone.
     """
-    folder = checkpoint_prefix(own_prefix(manifest.topology, manifest.execution), manifest.id)
-    data = msgspec.json.encode(manifest)
-    name = f"{folder}/{MANIFEST}"
-    ref = CheckpointRef(
-        manifest.id, name, checksum(data), manifest.bytes(), manifest.at, seconds, manifest.epoch
-    )
-    store.write(name, [data])
+    data = MANIFEST_FORMAT.encode(manifest)
+    ref = ref_of(manifest, data, seconds)
+    store.write(ref.manifest, [data])
     write_ref(store, ref)
     return ref
 
 
+def ref_of(manifest: Manifest, data: bytes, seconds: float = 0.0) -> CheckpointRef:
+    """The reference to a manifest that is stored as these bytes."""
+    folder = checkpoint_prefix(own_prefix(manifest.topology, manifest.execution), manifest.id)
+    return CheckpointRef(
+        manifest.id,
+        f"{folder}/{MANIFEST}",
+        checksum(data),
+        manifest.bytes(),
+        manifest.at,
+        seconds,
+        manifest.epoch,
+        manifest.transactions,
+    )
+
+
 def write_ref(store: CheckpointStore, ref: CheckpointRef) -> None:
     """Put a reference beside its manifest."""
-    store.write(ref_name(ref), [msgspec.json.encode(ref)])
+    store.write(ref_name(ref), [MANIFEST_FORMAT.encode(ref)])
 
 
 def ref_name(ref: CheckpointRef) -> str:
@@ -88,11 +102,11 @@ def read_manifest(store: CheckpointStore, ref: CheckpointRef) -> Manifest:
     """CheckpointDamaged if it is not there, or not what it was."""
     data = read_checked(store, ref.manifest, ref.checksum)
     try:
-        return msgspec.json.decode(data, type=Manifest)
+        return MANIFEST_FORMAT.decode(data, Manifest, f"the manifest {ref.manifest}")
     except msgspec.DecodeError as error:
-        # the bytes are as they were written, so somebody else wrote them
-        msg = f"{ref.manifest} is no manifest that this version can read: {error}"
-        raise CheckpointDamaged(msg, hint="the version of heronpy that wrote it") from error
+        # the bytes are as they were written, so something else wrote them
+        msg = f"{ref.manifest} is no manifest: {error}"
+        raise CheckpointDamaged(msg, hint="another checkpoint") from error
 
 
 def read_part(store: CheckpointStore, part: StoredPart) -> bytes:

@@ -5,6 +5,18 @@ from __future__ import annotations
 import msgspec
 
 from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.formats import NODE
+
+
+class WentBack(msgspec.Struct, frozen=True):
+    """A run that did not begin with the newest complete checkpoint, or not by what the node said."""
+
+    #: the checkpoint that it began with, 0 for none; and the run
+    checkpoint: int
+    run: int
+    #: wall-clock second
+    at: float
+    because: str
 
 
 class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +46,8 @@ class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
     aborted_because: str = ""
     #: those that are kept, newest last
     complete: tuple[CheckpointRef, ...] = ()
+    #: the last few times that the topology went back further than it should have to, newest last
+    went_back: tuple[WentBack, ...] = ()
 
     @classmethod
     def submitted_with(cls, ref: CheckpointRef | None) -> Checkpoints:
@@ -41,8 +55,8 @@ class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
         return cls(base=ref, complete=(ref,), started=ref.id) if ref is not None else cls()
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self)
+        return NODE.encode(self)
 
     @classmethod
     def from_json(cls, data: bytes) -> Checkpoints:
-        return msgspec.json.decode(data, type=cls)
+        return NODE.decode(data, cls, "the checkpoints of a topology")

@@ -36,3 +36,5 @@ class CheckpointRef(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     #: of the plan by which it was taken
     epoch: int = 0
+    #: transactions with the outside that were committed when it was complete
+    transactions: int = 0

@@ -15,7 +15,7 @@ from heronpy.kernel.config.config import DEFAULT, FILE_ORIGIN, Config
 from heronpy.kernel.config.ranges import ORDERED
 from heronpy.kernel.config.schema import convert, defaults, flatten, is_defaults, is_free
 from heronpy.kernel.config.trust import read_trusted
-from heronpy.kernel.errors import ConfigError, did_you_mean
+from heronpy.kernel.errors import ConfigError, close_to, did_you_mean
 from heronpy.kernel.topology_keys import HEEDED, PREFIX, UNHEEDED, guess
 
 ENVIRONMENT_PREFIX = "HERONPY_"
@@ -121,6 +121,8 @@ def _meant(key: str) -> str:
     """The settings of a section, or the one whose name, with or without its section, is closest."""
     if below := [known for known in defaults() if known.startswith(f"{key}.")]:
         return f": it is a section, with {', '.join(below)}"
+    if section := close_to(key.partition(".")[0], ("topology", "component")):
+        return f"; did you mean '{section}.{key.partition('.')[2]}'?"
     last_words = {known.rpartition(".")[2]: known for known in defaults()}
     close = difflib.get_close_matches(key, last_words, n=1) if "." not in key else []
     return f"; did you mean {last_words[close[0]]!r}?" if close else did_you_mean(key, defaults())

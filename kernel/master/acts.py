@@ -6,10 +6,12 @@ import contextlib
 import logging
 from collections.abc import Callable
 
+from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.master.checkpoint_act import CheckpointAct
 from heronpy.kernel.master.errands import Errands
 from heronpy.kernel.master.owned import Changed
+from heronpy.kernel.master.rebuild_act import RebuildAct
 from heronpy.kernel.master.restore_act import RestoreAct
 from heronpy.kernel.master.scene import Scene
 from heronpy.kernel.master.update_act import UpdateAct
@@ -39,6 +41,7 @@ class Acts:
         #: what the state tree said to the last write that it refused; empty after a while without one
         self._refused, self._refused_at, self._now = "", 0.0, now
         errands.guard = self._guarded
+        self._rebuild = RebuildAct(scene, errands)
         self._restore = RestoreAct(scene, errands, hear_executors)
         self._update = UpdateAct(scene, on_plan, hear_executors, now)
         self._checkpoint = CheckpointAct(scene, errands, now)
@@ -47,6 +50,7 @@ class Acts:
         """Nodes that others write as well have changed."""
         self._scene.reread_update()
         self._checkpoint.refresh()
+        self._restore.refresh()
 
     def look(self, now: float) -> None:
         """Go on with whatever is to be done now; called at every beat, and now and then without one."""
@@ -66,14 +70,17 @@ class Acts:
         except StateError as error:
             self._complaints.warning("the state tree refuses: %s", error)
             self._refused, self._refused_at = str(error), self._now
-            with contextlib.suppress(StateError):
-                self._scene.checkpoints.read()
+            if self._scene.unreadable is None:
+                with contextlib.suppress(StateError):
+                    self._scene.checkpoints.read()
         # when it cannot be read either, the next write finds that somebody was first, and comes here again
         with contextlib.suppress(StateError):
             self._scene.reread_update()
 
     def _look(self, now: float) -> None:
-        if because := self._restore.why():
+        if self._scene.unreadable is not None:
+            self._rebuild.look(self._scene.unreadable, now)
+        elif because := self._restore.why():
             self._checkpoint.give_up(because)
             # in this order: who hears of the next run does not go on with the update in it
             self._update.cancel(because, now)
@@ -99,7 +106,7 @@ class Acts:
     @property
     def trouble(self) -> str:
         """Why the topology stands still, or cannot write down what it has come to; empty if neither."""
-        return self._restore.trouble or self._update.trouble or self._refused
+        return self._rebuild.trouble or self._restore.trouble or self._update.trouble or self._refused
 
     def checkpoint_status(self, now: float) -> CheckpointStatus:
         """`now` is of the same clock as for look()."""
@@ -124,7 +131,9 @@ class Acts:
             restores=max(0, node.run - 1),
             restored_at=node.begun_at if node.run > 1 else 0.0,
             restored_because=node.because,
-            fell_back=self._restore.fell_back,
+            undecided=self._restore.undecided,
+            fell_back=_told(node),
+            fell_back_at=node.went_back[-1].at if node.went_back else 0.0,
         )
 
     def update_status(self) -> UpdateStatus | None:
@@ -143,3 +152,12 @@ class Acts:
             waits_for=tuple(self._update.waits_for),
             reason=update.reason,
         )
+
+
+def _told(node: Checkpoints) -> str:
+    """How the topology last went back further than it should have to; empty if it never did."""
+    if not node.went_back:
+        return ""
+    last = node.went_back[-1]
+    where = f"checkpoint {last.checkpoint}" if last.checkpoint else "the beginning"
+    return f"went back to {where}: {last.because}"

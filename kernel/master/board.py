@@ -249,6 +249,8 @@ class Board:
             lost_min=lost.least,
             lost_max=lost.most,
             dropped=int(meter.dropped),
+            poisoned=int(meter.total("poisoned")),
+            poison=beat.poison,
             cpu_seconds=meter.total("cpu_seconds"),
             memory_bytes=int(meter.total("memory_bytes")),
             custom=meter.custom,

@@ -16,17 +16,12 @@ from heronpy.kernel.errors import HeronError
 from heronpy.kernel.live import in_effect
 from heronpy.kernel.master.checkpointing import Checkpointing, Round
 from heronpy.kernel.master.errands import Errands
+from heronpy.kernel.master.rebuilding import FIRST_EPOCH
 from heronpy.kernel.master.scene import Scene
-from heronpy.kernel.registrations import read
 from heronpy.kernel.steps import step
-from heronpy.kernel.tree import Live
 from heronpy.kernel.update import FINISHED
 
 log = logging.getLogger(__name__)
-
-
-#: of the plan that a topology is submitted with
-FIRST_EPOCH = 1
 
 
 class CheckpointAct:
@@ -77,8 +72,7 @@ class CheckpointAct:
     def _interval(self) -> float:
         """As the topology wants it now."""
         scene = self._scene
-        live = read(scene.state, scene.tree.live, Live)
-        return checkpoint_interval(in_effect(scene.plan.logical, live), scene.config)
+        return checkpoint_interval(in_effect(scene.plan.logical, scene.live()), scene.config)
 
     def give_up(self, reason: str) -> None:
         """End the one that runs, if any: nobody need store anything for it any more."""
@@ -130,6 +124,7 @@ class CheckpointAct:
             tasks=tuple(
                 SavedTask(task.id, task.component, task.index, current.parts[task.id]) for task in plan.tasks
             ),
+            transactions=sum(current.transactions.values()),
         )
         self._writing = True
         seconds = now - current.began

@@ -26,6 +26,8 @@ class Round(NamedTuple):
     began: float
     #: what each has stored so far
     parts: dict[int, tuple[StoredPart, ...]]
+    #: … and how many transactions it commits with it
+    transactions: dict[int, int]
 
     def missing(self) -> list[Task]:
         return [task for task in self.plan.tasks if task.id not in self.parts]
@@ -73,7 +75,7 @@ class Checkpointing:
     def begin(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll, now: float) -> None:
         """The node says that it has begun."""
         members = roll.incarnations(plan.tasks)
-        self.round = Round(node.started, node.run, plan, members, now, {})
+        self.round = Round(node.started, node.run, plan, members, now, {}, {})
         self._last, self.demanded = now, False
 
     def collect(self, roll: Roll) -> None:
@@ -91,6 +93,7 @@ class Checkpointing:
             )
             if fits and not stored.error:
                 current.parts[task.id] = parts_of(stored)
+                current.transactions[task.id] = stored.transactions
 
     def why_give_up(self, roll: Roll, now: float) -> str:
         """Empty while it may still become complete."""

@@ -9,12 +9,12 @@ from typing import Self
 
 import msgspec
 
-from heronpy.kernel.errors import NodeMissing, TimedOut, UserError
+from heronpy.kernel.errors import TimedOut, UserError
 from heronpy.kernel.live import change_live
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import given_up, read, reported
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.transport import Dealer
 from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
@@ -67,7 +67,7 @@ class MasterClient:
     def _connect(self) -> bool:
         """Follow the master; True when it is another one than before."""
         self._visitor.renew()
-        registration = read(self._state, self._tree.master, Registration)
+        registration = reported(self._state, self._tree.master, Registration)
         if registration is None or registration == self._master:
             return False
         if self._dealer is not None:
@@ -93,11 +93,8 @@ def topology_status(state: StateManager, topology: str, timeout: float) -> Topol
 def unreachable(state: StateManager, topology: str) -> TopologyStatus:
     """What can be said without a master."""
     tree = Tree(topology)
-    execution = read(state, tree.execution, Execution)
-    try:
-        plan = PackingPlan.from_json(state.get(tree.packing_plan).value)
-    except NodeMissing:
-        plan = None
+    execution = reported(state, tree.execution, Execution)
+    plan = reported(state, tree.packing_plan, PackingPlan)
     placed = plan.containers if plan is not None else ()
     return TopologyStatus(
         name=topology,
@@ -125,11 +122,10 @@ def unreachable(state: StateManager, topology: str) -> TopologyStatus:
 
 def _why_unreachable(state: StateManager, topology: str) -> str:
     tree, again = Tree(topology), f"heronpy restart {topology} 0 tries again"
-    try:
-        how = state.get(tree.given_up(0)).value.decode()
+    how = given_up(state, tree, 0)
+    if how is not None:
         return f"container 0, the topology master's, was {how}; {again}"
-    except NodeMissing:
-        executor = read(state, tree.executor(0), ExecutorNode)
+    executor = reported(state, tree.executor(0), ExecutorNode)
     for name, child in executor.children.items() if executor is not None else ():
         if child.state == "given_up":
             return f"{name} was given up after {child.streak} restarts in a row: {child.last_exit}; {again}"

@@ -7,11 +7,11 @@ import logging
 import time
 
 from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
-from heronpy.kernel.errors import NodeMissing, StateError
+from heronpy.kernel.errors import DamagedNode, StateError
 from heronpy.kernel.master.board import Board
 from heronpy.kernel.master.lost import LostContainers
 from heronpy.kernel.master.scene import Scene
-from heronpy.kernel.registrations import Follower, read
+from heronpy.kernel.registrations import Follower, given_up, read
 from heronpy.kernel.requests import request_replacement, withdraw_replacement
 from heronpy.kernel.tree import ExecutorNode, Registration
 
@@ -29,6 +29,8 @@ class Containers:
         self._board.asked = self._lost.asked
         #: by container: the incarnation of its executor, and restarts of its Stream Manager
         self._starts: dict[int, tuple[int, int]] = {}
+        #: path → the registration that was last there
+        self._known: dict[str, Registration] = {}
         #: of use again, while somebody may still be asked to replace them
         self._unwanted: set[int] = set()
         #: how often to look for those that are lost
@@ -55,15 +57,26 @@ class Containers:
             registration.public_key
             for container in sorted(registered.union(self._scene.containers()))
             for path in (tree.stream_manager(container), tree.metrics_manager(container))
-            if (registration := read(self._scene.state, path, Registration)) is not None
+            if (registration := self._registered(path)) is not None
         ]
+
+    def _registered(self, path: str) -> Registration | None:
+        """As last read while it is damaged: its owner writes it again."""
+        try:
+            found = read(self._scene.state, path, Registration)
+        except DamagedNode as damage:
+            log.warning("%s", damage)
+            return self._known.get(path)
+        if found is not None:
+            self._known[path] = found
+        return found
 
     def refresh(self) -> None:
         """Read what the executors say of their children, and who was given up."""
         executors = {
             container: executor
             for container in self._scene.containers()
-            if (executor := read(self._scene.state, self._scene.tree.executor(container), ExecutorNode))
+            if (executor := self._executor(container))
         }
         for container, executor in executors.items():
             self._note_starts(container, executor)
@@ -72,6 +85,14 @@ class Containers:
             name: child for executor in executors.values() for name, child in executor.children.items()
         }
         self._board.given_up = self._given_up()
+
+    def _executor(self, container: int) -> ExecutorNode | None:
+        """As last read while it is damaged: nobody has ended by that, or come."""
+        try:
+            return read(self._scene.state, self._scene.tree.executor(container), ExecutorNode)
+        except DamagedNode as damage:
+            log.warning("%s", damage)
+            return self._scene.roll.executors.get(container)
 
     def on_heard(self, container: int) -> None:
         if self._lost.on_heard(container):
@@ -106,9 +127,9 @@ class Containers:
     def _given_up(self) -> dict[int, str]:
         found: dict[int, str] = {}
         for container in self._scene.plan.containers():
-            with contextlib.suppress(NodeMissing):
-                node = self._scene.state.get(self._scene.tree.given_up(container))
-                found[container] = node.value.decode()
+            how = given_up(self._scene.state, self._scene.tree, container)
+            if how is not None:
+                found[container] = how
         return found
 
     def _hopeless(self) -> set[int]:

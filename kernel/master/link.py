@@ -8,7 +8,7 @@ from collections.abc import Callable
 from heronpy.kernel.errors import MessageTooLarge
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import Body, wrap
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import reported
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Dealer, Transport
 from heronpy.kernel.tree import Registration, Tree
@@ -30,7 +30,7 @@ class MasterLink:
 
     def refresh(self, on_connected: Callable[[], None]) -> None:
         """Look whether the master is another one by now."""
-        registration = read(self._state, self._path, Registration)
+        registration = reported(self._state, self._path, Registration)
         if registration is None or registration == self._known:
             return
         if self.dealer is not None:

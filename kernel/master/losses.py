@@ -62,13 +62,7 @@ class Losses:
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Who sends to whom from now on."""
         self._below = {
-            task.id: {
-                reader.id
-                for component in plan.logical.components
-                if any(edge.component == task.component for edge in component.inputs)
-                for reader in plan.tasks_of(component.name)
-            }
-            for task in plan.tasks
+            task.id: {reader.id for reader in plan.downstream_of(task.component)} for task in plan.tasks
         }
         # A later task may have the id of one that has retired, and has lost nothing yet.
         for known in (self._beats, self._heard, self._before, self._deaths):

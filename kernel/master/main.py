@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ import msgspec
 
 from heronpy.kernel.addresses import STATUS_SOCKET, socket_path
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import MessageTooLarge, NodeExists, PeerLost, StateError
+from heronpy.kernel.errors import DamagedNode, MessageTooLarge, NodeExists, PeerLost, StateError
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.lifeline import hold
 from heronpy.kernel.log_desk import LogDesk
 from heronpy.kernel.mailbox import Mailbox
@@ -23,6 +25,7 @@ from heronpy.kernel.master.containers import Containers
 from heronpy.kernel.master.errands import Errands
 from heronpy.kernel.master.owned import Replaced
 from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.mending import MEND_EVERY
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (
@@ -34,11 +37,11 @@ from heronpy.kernel.protocol import (
     StatusRequest,
     wrap,
 )
-from heronpy.kernel.registrations import Follower, client_keys, read
+from heronpy.kernel.registrations import READ_AGAIN, Follower, client_keys, reported
 from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Router, Transport
-from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
+from heronpy.kernel.tree import RUNNING, Registration, Tree
 
 if TYPE_CHECKING:
     from heronpy.container.launch import Child, TopologyLaunch
@@ -65,14 +68,32 @@ def run(launch: TopologyLaunch, child: Child) -> int:
         handshake=config["transport.handshake"],
     )
     with transport:
-        scene = Scene(state, Tree(launch.topology), child.incarnation, config)
         logs = launch.logs if launch.remote else None
         local = socket_path(launch.container_sockets(child.container), STATUS_SOCKET)
-        TopologyMaster(scene, reactor, transport, logs, local).startup()
+
+        def begin() -> None:
+            scene = Scene(state, Tree(launch.topology), child.incarnation, config)
+            TopologyMaster(scene, reactor, transport, logs, local).startup()
+
+        begin_when_readable(reactor, begin)
         reactor.run()
     state.close()
     reactor.close()
     return 0
+
+
+def begin_when_readable(reactor: Reactor, begin: Callable[[], None]) -> None:
+    """Begin, or try again and again while a node that is needed is damaged: it may be mended."""
+    complaints = Sparing(log)
+
+    def attempt() -> None:
+        try:
+            begin()
+        except DamagedNode as damage:
+            complaints.warning("waiting until it can be read: %s", damage)
+            reactor.call_later(READ_AGAIN, attempt)
+
+    attempt()
 
 
 class TopologyMaster:
@@ -105,6 +126,8 @@ class TopologyMaster:
         #: what the spouts should be doing, as last read
         self._live = RUNNING
         self._complaints = Sparing(log)
+        #: which node must be readable before anything is done; empty when all are
+        self._stuck = "it has not begun"
         #: state and reason, as last told in the log
         self._told = ""
         self._acts = Acts(scene, Errands(reactor), self._on_plan, self._containers.refresh, time.monotonic())
@@ -119,22 +142,42 @@ class TopologyMaster:
             self._reactor.register(local, lambda: self._on_questions(local, questions))
         self._follower.follow(self._tree.clients, self._tree.master, self._tree.live)
         self._follower.follow(self._tree.update, self._tree.update_failure, self._tree.demands)
+        self._follower.follow(self._tree.restore)
         self._containers.follow()
         self._admit()
         # Registered before anything is taken over: a master that comes too late takes nothing.
         self._register()
         if self._reactor.stopping:
             return
+        begin_when_readable(self._reactor, self._begin)
+
+    def _begin(self) -> None:
+        """From here on this master acts; DamagedNode if what a predecessor was doing cannot be read."""
         try:
             self._scene.take_over()
         except Replaced as replaced:
             self._leave(replaced)
             return
+        except DamagedNode as damage:
+            self._stuck = damage.what
+            raise
+        self._stuck = ""
         self._on_plan()
-        self._refresh()
+        self._follower.look()
         self._reactor.call_every(LOOK, self._act)
+        self._reactor.call_every(MEND_EVERY, self._mend)
         self._reactor.call_every(TELL, self._tell_changes)
         self._tell_beginning()
+
+    def _mend(self) -> None:
+        """A disk tells nobody what it has damaged: look whether all that is known here is still there."""
+        try:
+            self._register()
+            self._scene.mend()
+        except Replaced as replaced:
+            self._leave(replaced)
+        except StateError as error:
+            self._complaints.warning("could not look for damage: %s", error)
 
     def _tell_beginning(self) -> None:
         execution, plan = self._scene.execution, self._scene.plan
@@ -174,7 +217,7 @@ class TopologyMaster:
 
     def _register(self) -> None:
         """Hold the master's node: against a predecessor that is stopped or dying, not against a successor."""
-        while (found := read(self._state, self._tree.master, Registration)) != self._registration:
+        while (found := reported(self._state, self._tree.master, Registration)) != self._registration:
             if found is not None and found.incarnation > self._registration.incarnation:
                 log.error("another master has this topology: ending")
                 self._reactor.stop()
@@ -185,7 +228,7 @@ class TopologyMaster:
                 return
             self._state.delete(self._tree.master)
             with contextlib.suppress(NodeExists):
-                value = msgspec.json.encode(self._registration)
+                value = NODE.encode(self._registration)
                 self._state.create(self._tree.master, value, ephemeral=True)
 
     def _on_plan(self) -> None:
@@ -211,6 +254,8 @@ class TopologyMaster:
         self._gatekeeper.allow([*self._containers.keys(), *client_keys(self._state, self._tree)])
 
     def _act(self, *, refreshed: bool = False) -> None:
+        if self._stuck:
+            return
         try:
             if refreshed:
                 self._acts.refresh()
@@ -260,7 +305,7 @@ class TopologyMaster:
 
     def _read_live(self) -> None:
         with contextlib.suppress(StateError):
-            live = read(self._state, self._tree.live, Live)
+            live = self._scene.live()
             self._live = live.state if live is not None else RUNNING
 
     def _status(self) -> TopologyStatus:
@@ -268,11 +313,12 @@ class TopologyMaster:
         update = self._scene.updating
         self._board.excused = update.containers if update is not None else ()
         status = self._board.status(time.monotonic(), time.time(), self._live)
-        if trouble := self._acts.trouble:
+        if trouble := self._stuck or self._acts.trouble:
             status = msgspec.structs.replace(status, state="DEGRADED", reason=trouble)
         return msgspec.structs.replace(
             status,
             rejected=self._gatekeeper.rejected + self._mailbox.rejected,
             checkpoints=self._acts.checkpoint_status(time.monotonic()),
             update=self._acts.update_status(),
+            damage=self._scene.mender.mended,
         )

@@ -25,6 +25,10 @@ class NextRun(NamedTuple):
     #: the last run never got going: what it began with may be damaged deep inside
     suspicious: bool
 
+    def committed_after(self, base: CheckpointRef | None) -> int:
+        """Transactions with the outside that would be made again."""
+        return sum(ref.transactions for ref in self.bases if base is None or ref.id > base.id)
+
 
 class Restoring:
     """A run ends with the first process that is another one, or with the first tuple that is lost."""
@@ -46,6 +50,8 @@ class Restoring:
         """
         if not node.run:
             return "the topology starts"
+        if not node.members:
+            return node.because  # rebuilt: who was in that run is not known
         for task in plan.tasks:
             if roll.incarnation(task) not in (0, node.members.get(task.id)):
                 return roll.fate(task)

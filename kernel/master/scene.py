@@ -11,16 +11,19 @@ from heronpy.kernel.checkpoints.demand import being_taken
 from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, NodeMissing, VersionConflict
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, VersionConflict
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.master.owned import Changed, OwnedNode
+from heronpy.kernel.master.rebuilding import plan_in_force, update_that_ran
 from heronpy.kernel.master.roll import Roll
+from heronpy.kernel.mending import Mender, mend
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import needed, read, read_version
 from heronpy.kernel.steps import step
-from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.tree import Execution, Live, Tree
 from heronpy.kernel.update import FINISHED, Update
 
 log = logging.getLogger(__name__)
@@ -37,10 +40,16 @@ class Scene:
         self.incarnation = incarnation
         self.config = config
         self.roll = Roll()
-        self.execution = self._execution()
-        self.checkpoints = OwnedNode(state, tree.checkpoints, Checkpoints, incarnation)
-        self.update = OwnedNode(state, tree.update, Update, incarnation)
+        self.execution = needed(state, tree.execution, Execution)
+        self.mender = Mender(state)
+        self.checkpoints = OwnedNode(state, tree.checkpoints, Checkpoints, incarnation, self.mender.tell)
+        #: the node `checkpoints` that a predecessor left damaged: nothing is known of what it said
+        self.unreadable: DamagedNode | None = None
+        self.update = OwnedNode(state, tree.update, Update, incarnation, self.mender.tell)
+        self._packing: PackingPlan | None = None
+        self._live: Live | None = None
         self.plan, self._plan_version = self._written_plan()
+        self._hold()
         #: the plan that the running update leads to, once it is written
         self.coming: PhysicalPlan | None = None
         #: tuples that are known to be lost
@@ -91,11 +100,25 @@ class Scene:
         """Begin as the only master: after this, whatever a predecessor still writes is refused, or harmless.
 
         A checkpoint that it had begun is given up: who has stored their part for whom is not worth asking.
+        DamagedNode if it is not known which plan comes next; then this may be tried again.
         """
-        while not self._take_over_checkpoints():
-            continue
-        if self.reread_update() is not None:
+        self.take_over_checkpoints()
+        try:
+            update = self.reread_update()
+        except DamagedNode as damage:
+            update = self._rebuild_update(damage)
+        if update is not None:
             self._take_over_update()
+
+    def take_over_checkpoints(self) -> None:
+        """Make the node ours, or note that it cannot be read."""
+        try:
+            while not self._take_over_checkpoints():
+                continue
+            self.unreadable = None
+        except DamagedNode as damage:
+            log.error("%s", damage)
+            self.unreadable = damage
 
     def _take_over_checkpoints(self) -> bool:
         node = self.checkpoints.read() or Checkpoints(number=0)
@@ -115,6 +138,9 @@ class Scene:
     def _take_over_update(self) -> None:
         # First the plan is written as it is: a predecessor that was about to commit has read an earlier
         # version, and cannot put the next plan in force after we have rolled back.
+        self._write_plan()
+
+    def _write_plan(self) -> None:
         try:
             self._plan_version = self.state.set(
                 self.tree.physical_plan, self.plan.to_json(), version=self._plan_version
@@ -122,7 +148,62 @@ class Scene:
         except VersionConflict:
             # … and if it has just done so, we roll forward
             self.reread_plan()
-            self._take_over_update()
+            self._write_plan()
+
+    def _rebuild_update(self, damage: DamagedNode) -> Update | None:
+        """DamagedNode if what it led to is not known."""
+        log.error("%s", damage)
+        number = self.written_version()
+        coming = read(self.state, self.tree.next_plan, PhysicalPlan)
+        update = update_that_ran(damage, self.plan, coming, self.packing(), number=number)
+        self.update.rebuild(damage, update)
+        self.mender.tell(damage)
+        return self.reread_update()
+
+    def written_version(self) -> int:
+        """Of a write that has just been made: above every number that was ever counted by writes."""
+        self._write_plan()
+        return self._plan_version
+
+    def mend(self) -> None:
+        """Write again what is damaged of the nodes whose value is known here."""
+        self.mender.look()
+        if self.unreadable is None:
+            self.checkpoints.read()
+        self.reread_update()
+        try:
+            read(self.state, self.tree.physical_plan, PhysicalPlan)
+        except DamagedNode as damage:
+            self._plan_version = mend(self.state, damage, self.plan.to_json())
+            self.mender.tell(damage)
+
+    def _hold(self) -> None:
+        """The nodes that nobody but a master changes, and those that never change."""
+        tree, hold = self.tree, self.mender.hold
+        execution = NODE.encode(self.execution)
+        hold(tree.execution, Execution, lambda: execution)
+        try:
+            definition = read(self.state, tree.definition, LogicalPlan)
+        except DamagedNode:
+            definition = None
+        # but for the parallelism, which is the plan's affair from then on, they are the same
+        logical = (definition or self.plan.logical).to_json()
+        hold(tree.definition, LogicalPlan, lambda: logical)
+        try:
+            self.packing()
+        except DamagedNode as damage:
+            log.error("%s", damage)
+        hold(tree.packing_plan, PackingPlan, lambda: self._packing.to_json() if self._packing else b"")
+        hold(tree.live, Live, lambda: NODE.encode(self._live) if self._live else b"")
+        hold(tree.next_plan, PhysicalPlan, lambda: (self.coming or self.plan).to_json())
+
+    def live(self) -> Live | None:
+        """What the spouts should be doing; as last read while that is damaged."""
+        try:
+            self._live = read(self.state, self.tree.live, Live)
+        except DamagedNode as damage:
+            log.warning("%s", damage)
+        return self._live
 
     def reread_update(self) -> Update | None:
         """Somebody may have asked for one."""
@@ -143,6 +224,8 @@ class Scene:
             self.state.set(self.tree.next_plan, plan.to_json(), version=version)
         except NodeMissing:
             self.state.create(self.tree.next_plan, plan.to_json())
+        except DamagedNode as damage:
+            mend(self.state, damage, plan.to_json())
         self.coming = plan
 
     def commit(self, plan: PhysicalPlan) -> None:
@@ -159,27 +242,36 @@ class Scene:
         self.plan, self._plan_version = plan, version
 
     def packing(self) -> PackingPlan:
-        return PackingPlan.from_json(self.state.get(self.tree.packing_plan).value)
+        self._packing = needed(self.state, self.tree.packing_plan, PackingPlan)
+        return self._packing
 
     def write_packing(self, packing: PackingPlan) -> None:
         node = self.state.get(self.tree.packing_plan)
         self.state.set(self.tree.packing_plan, packing.to_json(), version=node.version)
-
-    def _execution(self) -> Execution:
-        execution = read(self.state, self.tree.execution, Execution)
-        assert execution is not None
-        return execution
+        self._packing = packing
 
     def _written_plan(self) -> tuple[PhysicalPlan, int]:
         """The plan that is in force, or the first one of this topology."""
         try:
-            node = self.state.get(self.tree.physical_plan)
-            return PhysicalPlan.from_json(node.value), node.version
-        except NodeMissing:
-            logical = LogicalPlan.from_json(self.state.get(self.tree.definition).value)
-            plan = physical_plan(logical, self.packing())
-            try:
-                return plan, self.state.create(self.tree.physical_plan, plan.to_json())
-            except NodeExists:
-                # a predecessor that was stopped while it began has woken
-                return self._written_plan()
+            found = read_version(self.state, self.tree.physical_plan, PhysicalPlan)
+        except DamagedNode as damage:
+            return self._rebuilt_plan(damage)
+        if found is not None:
+            return found
+        logical = needed(self.state, self.tree.definition, LogicalPlan)
+        plan = physical_plan(logical, self.packing())
+        try:
+            return plan, self.state.create(self.tree.physical_plan, plan.to_json())
+        except NodeExists:
+            # a predecessor that was stopped while it began has woken
+            return self._written_plan()
+
+    def _rebuilt_plan(self, damage: DamagedNode) -> tuple[PhysicalPlan, int]:
+        """DamagedNode if which plan is in force is not known for certain."""
+        update = read(self.state, self.tree.update, Update)
+        coming = read(self.state, self.tree.next_plan, PhysicalPlan)
+        definition = needed(self.state, self.tree.definition, LogicalPlan)
+        plan = plan_in_force(damage, definition, self.packing(), update, coming)
+        version = mend(self.state, damage, plan.to_json())
+        self.mender.tell(damage)
+        return plan, version

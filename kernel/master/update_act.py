@@ -22,7 +22,7 @@ from heronpy.kernel.master.updating import (
     Write,
 )
 from heronpy.kernel.plans import next_plan
-from heronpy.kernel.registrations import read
+from heronpy.kernel.registrations import reported
 from heronpy.kernel.requests import ask_for_restart, failed_request
 from heronpy.kernel.steps import step
 from heronpy.kernel.update import FINISHED, Update, UpdateFailure
@@ -104,7 +104,7 @@ class UpdateAct:
         scene = self._scene
         update = scene.updating
         assert update is not None
-        failure = read(scene.state, scene.tree.update_failure, UpdateFailure)
+        failure = reported(scene.state, scene.tree.update_failure, UpdateFailure)
         trouble = failure.reason if failure is not None and failure.epoch == update.epoch else ""
         return Situation(
             update,

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from heronpy.kernel.formats import NODE
+
 GroupingKind = Literal["shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle"]
 Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
 
@@ -134,8 +136,8 @@ class LogicalPlan(msgspec.Struct, frozen=True):
         return order
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self)
+        return NODE.encode(self)
 
     @classmethod
     def from_json(cls, data: bytes) -> LogicalPlan:
-        return msgspec.json.decode(data, type=cls)
+        return NODE.decode(data, cls, "the definition of a topology")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from heronpy.kernel.formats import NODE
+
 GB = 1024**3
 MB = 1024**2
 
@@ -80,11 +82,11 @@ class PackingPlan(msgspec.Struct, frozen=True):
         return sorted(after - before), sorted(before - after)
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self)
+        return NODE.encode(self)
 
     @classmethod
     def from_json(cls, data: bytes) -> PackingPlan:
-        return msgspec.json.decode(data, type=cls)
+        return NODE.decode(data, cls, "a packing plan")
 
 
 def union(current: PackingPlan, proposed: PackingPlan) -> PackingPlan:

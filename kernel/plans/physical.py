@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from heronpy.kernel.errors import PackingError
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.plans.key_groups import checked_table, contiguous, groups_of, rebalanced
 from heronpy.kernel.plans.logical import Component, LogicalPlan
 from heronpy.kernel.plans.packing import PackingPlan
@@ -52,15 +53,24 @@ class PhysicalPlan(msgspec.Struct, frozen=True):
         feeding = {edge.component for edge in self.logical.component(component).inputs}
         return [task for task in self.tasks if task.component in feeding]
 
+    def downstream_of(self, component: str) -> list[Task]:
+        """Every task that this component may send to."""
+        fed = {
+            reader.name
+            for reader in self.logical.components
+            if any(edge.component == component for edge in reader.inputs)
+        }
+        return [task for task in self.tasks if task.component in fed]
+
     def containers(self) -> list[int]:
         return sorted({task.container for task in self.tasks})
 
     def to_json(self) -> bytes:
-        return msgspec.json.encode(self)
+        return NODE.encode(self)
 
     @classmethod
     def from_json(cls, data: bytes) -> PhysicalPlan:
-        return msgspec.json.decode(data, type=cls)
+        return NODE.decode(data, cls, "a physical plan")
 
 
 def physical_plan(logical: LogicalPlan, packing: PackingPlan) -> PhysicalPlan:

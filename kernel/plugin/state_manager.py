@@ -12,7 +12,7 @@ from typing import ClassVar, Final, Protocol
 import msgspec
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, NodeMissing, TimedOut
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, TimedOut, VersionConflict
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -39,6 +39,8 @@ class StateManager(abc.ABC):
     Paths are absolute: "/wordcount/containers/1". Segments follow the grammar of kernel.names; any
     other path is refused with a StateError. Nodes can hold 1 MiB. Safe to use from several threads.
     A store that cannot be reached makes calls fail with a StateError after a few seconds, not wait for it.
+    A node whose value is not what was written is damaged, which is not missing: it exists and is among the
+    children of its parent, it can be deleted, repaired, and set without a version; all else is DamagedNode.
     """
 
     #: whether processes on other machines see the same tree
@@ -54,7 +56,7 @@ class StateManager(abc.ABC):
 
     @abc.abstractmethod
     def get(self, path: str) -> Node:
-        """The node, or NodeMissing."""
+        """The node, or NodeMissing, or DamagedNode."""
 
     @abc.abstractmethod
     def create(self, path: str, value: bytes, *, ephemeral: bool = False) -> int:
@@ -72,6 +74,19 @@ class StateManager(abc.ABC):
         a missing node is NodeMissing. Without one: also creates the node. Versions grow, never repeat
         for a node that is deleted and made again, and say nothing else.
         """
+
+    def repair(self, path: str, value: bytes) -> int:
+        """Replace a damaged value and return the new version; VersionConflict if it is not damaged.
+
+        A store that several processes write to at once should do that in one step.
+        """
+        try:
+            self.get(path)
+        except DamagedNode:
+            return self.set(path, value)
+        except NodeMissing:
+            pass
+        raise not_damaged(path)
 
     @abc.abstractmethod
     def delete(self, path: str, *, recursive: bool = False) -> None:
@@ -106,6 +121,10 @@ class StateManager(abc.ABC):
         """The address that this machine has for others who see the tree; loopback if there are none."""
         return "127.0.0.1"
 
+    def place(self) -> str:
+        """Where the tree is, for messages to a person; empty if that would not help."""
+        return ""
+
     def warnings(self) -> Sequence[str]:
         """What a person should know who submits a topology with these settings: one line each."""
         return ()
@@ -116,6 +135,8 @@ class StateManager(abc.ABC):
             self.get(path)
         except NodeMissing:
             return bool(self.children(path))
+        except DamagedNode:
+            return True
         return True
 
     @contextlib.contextmanager
@@ -126,7 +147,7 @@ class StateManager(abc.ABC):
             yield
         finally:
             # a lock that was lost meanwhile may be somebody else's by now
-            with contextlib.suppress(NodeMissing):
+            with contextlib.suppress(NodeMissing, DamagedNode):
                 if self.get(path).version == version:
                     self.delete(path)
 
@@ -146,3 +167,9 @@ class StateManager(abc.ABC):
                     raise TimedOut(msg, hint="again when the other command has finished")
         finally:
             watch.cancel()
+
+
+def not_damaged(path: str) -> VersionConflict:
+    """What repair() raises for a node that can be read, or is gone."""
+    msg = f"the node {path} is not damaged"
+    return VersionConflict(msg, hint="read it again, then decide again")

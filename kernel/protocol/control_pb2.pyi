@@ -41,7 +41,7 @@ class Envelope(_message.Message):
     def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ..., checkpoints_notice: _Optional[_Union[CheckpointsNotice, _Mapping]] = ..., update_notice: _Optional[_Union[UpdateNotice, _Mapping]] = ..., logs_request: _Optional[_Union[LogsRequest, _Mapping]] = ..., logs_reply: _Optional[_Union[LogsReply, _Mapping]] = ..., log_request: _Optional[_Union[LogRequest, _Mapping]] = ..., log_reply: _Optional[_Union[LogReply, _Mapping]] = ...) -> None: ...
 
 class InstanceBeat(_message.Message):
-    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed", "checkpoints", "update", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "live_number", "held", "unchanged_since")
+    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed", "checkpoints", "update", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "live_number", "held", "unchanged_since", "poison")
     TASK_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +68,7 @@ class InstanceBeat(_message.Message):
     LIVE_NUMBER_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
     UNCHANGED_SINCE_FIELD_NUMBER: _ClassVar[int]
+    POISON_FIELD_NUMBER: _ClassVar[int]
     task: int
     incarnation: int
     pid: int
@@ -94,7 +95,8 @@ class InstanceBeat(_message.Message):
     live_number: int
     held: Held
     unchanged_since: int
-    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., live_number: _Optional[int] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ...) -> None: ...
+    poison: str
+    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., live_number: _Optional[int] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ..., poison: _Optional[str] = ...) -> None: ...
 
 class Held(_message.Message):
     __slots__ = ("keyed", "own", "used", "attributes")
@@ -109,18 +111,20 @@ class Held(_message.Message):
     def __init__(self, keyed: _Optional[int] = ..., own: _Optional[int] = ..., used: bool = ..., attributes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Stored(_message.Message):
-    __slots__ = ("id", "run", "parts", "error", "held")
+    __slots__ = ("id", "run", "parts", "error", "held", "transactions")
     ID_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     PARTS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
+    TRANSACTIONS_FIELD_NUMBER: _ClassVar[int]
     id: int
     run: int
     parts: _containers.RepeatedCompositeFieldContainer[Part]
     error: str
     held: Held
-    def __init__(self, id: _Optional[int] = ..., run: _Optional[int] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., error: _Optional[str] = ..., held: _Optional[_Union[Held, _Mapping]] = ...) -> None: ...
+    transactions: int
+    def __init__(self, id: _Optional[int] = ..., run: _Optional[int] = ..., parts: _Optional[_Iterable[_Union[Part, _Mapping]]] = ..., error: _Optional[str] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., transactions: _Optional[int] = ...) -> None: ...
 
 class Part(_message.Message):
     __slots__ = ("object", "checksum", "bytes", "groups", "whole", "opaque", "entries")

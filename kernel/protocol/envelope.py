@@ -7,9 +7,10 @@ from typing import Final, TypeAlias
 from google.protobuf.message import DecodeError
 
 from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.formats import PROTOCOL
 from heronpy.kernel.protocol import control_pb2 as pb
 
-PROTOCOL_VERSION: Final = 1
+PROTOCOL_VERSION: Final = PROTOCOL
 
 Body: TypeAlias = (
     pb.InstanceBeat

@@ -56,15 +56,15 @@ class Gatekeeper:
         self._watched: list[Handshakes] = []
         self._complaints = Sparing(log)
 
-    def watch(self, listening: zmq.Socket[bytes]) -> None:
-        """Count those who fail at this socket."""
-        self._watched.append(Handshakes(self._context, listening))
+    def watch(self, listening: zmq.Socket[bytes], most: int) -> None:
+        """Count those who fail at this socket, and let at most so many be in their handshake."""
+        self._watched.append(Handshakes(self._context, listening, most))
 
     def serve(self, reactor: Reactor) -> None:
         """Answer, and count, whenever there is somebody."""
         reactor.register(self, self.on_readable, urgent=True)
         for handshakes in self._watched:
-            reactor.register(handshakes, handshakes.on_readable)
+            reactor.register(handshakes, handshakes.on_readable, urgent=True)
 
     @property
     def rejected(self) -> int:

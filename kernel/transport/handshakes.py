@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import socket
+import struct
 
 import zmq
 
@@ -15,32 +17,75 @@ _FAILED = (
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 )
+#: a kind, and a descriptor where it is of a connection
+_EVENT = struct.Struct("=HI")
 #: events taken in one turn
-_EVENTS_PER_TURN = 256
+_EVENTS_PER_TURN = 4096
+
+#: where struct tcp_info has the bytes that were sent and confirmed
+_BYTES_ACKED = struct.Struct("120x Q")
+#: what a CURVE server has sent before it has seen the client's key: its greeting and WELCOME
+_BEFORE_PROOF = 64 + 170
 
 
 class Handshakes:
-    """Counts the failed handshakes of a listening socket.
+    """Counts the failed handshakes of a listening socket, and ends the oldest when too many are unfinished.
 
-    libzmq asks our gatekeeper about CURVE keys only; everybody else is turned away without a word to us.
+    libzmq asks our gatekeeper about CURVE keys only; everybody else is turned away without a word to us. It
+    accepts without a limit, so a flood of connections would take every descriptor of the process.
     """
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]], listening: zmq.Socket[bytes]) -> None:
+    def __init__(
+        self, context: zmq.Context[zmq.Socket[bytes]], listening: zmq.Socket[bytes], most: int
+    ) -> None:
         address = f"inproc://handshakes-{id(listening)}"
-        listening.monitor(address, int(_FAILED))
+        listening.monitor(address, int(_FAILED | zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED))
         self.socket = context.socket(zmq.PAIR)
         self.socket.setsockopt(zmq.LINGER, 0)
         # Unbounded: a full queue would block libzmq's own thread, and with it every connection we have.
         self.socket.setsockopt(zmq.RCVHWM, 0)
         self.socket.connect(address)
         self.failed = 0
+        self._most = most
+        #: descriptors of connections that may not have proved their key yet, oldest first
+        self._unfinished: dict[int, None] = {}
         self._complaints = Sparing(log)
 
     def on_readable(self) -> None:
         for _ in range(_EVENTS_PER_TURN):
             try:
-                _, endpoint = self.socket.recv_multipart(zmq.NOBLOCK)
+                event, endpoint = self.socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
-                return
-            self.failed += 1
-            self._complaints.warning("a connection to %s failed its handshake", endpoint.decode())
+                break
+            kind, value = _EVENT.unpack(event)
+            if kind == zmq.EVENT_ACCEPTED:
+                self._unfinished[value] = None
+            elif kind == zmq.EVENT_DISCONNECTED:
+                self._unfinished.pop(value, None)
+            else:
+                self.failed += 1
+                self._complaints.warning("a connection to %s failed its handshake", endpoint.decode())
+        self._keep_to_the_limit()
+
+    def _keep_to_the_limit(self) -> None:
+        while len(self._unfinished) > self._most:
+            oldest = next(iter(self._unfinished))
+            del self._unfinished[oldest]
+            _end_unless_proved(oldest)
+
+
+def _end_unless_proved(fd: int) -> None:
+    """Shut a connection down that has not proved its key; libzmq then closes it, as if the peer had.
+
+    The monitor does not tell which handshake succeeded, but the bytes that were sent do: READY goes to proven
+    keys only. libzmq may have closed the descriptor a moment ago: what is no connection now is left alone.
+    """
+    borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=fd)
+    try:
+        (acked,) = _BYTES_ACKED.unpack_from(borrowed.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 128))
+        if acked <= _BEFORE_PROOF:
+            borrowed.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return
+    finally:
+        borrowed.detach()

@@ -12,6 +12,7 @@ import zmq
 from heronpy.kernel.errors import MessageTooLarge, PeerLost, UserError
 from heronpy.kernel.hosts import own_address
 from heronpy.kernel.transport.curve import Gatekeeper, KeyPair
+from heronpy.kernel.transport.descriptors import raise_limit, share_for_handshakes
 
 #: a connection that has had no answer from the other machine for this long is made anew, in milliseconds
 SILENT_PEER_MS = 2000
@@ -19,6 +20,8 @@ SILENT_PEER_MS = 2000
 #: frames that libzmq may hold per peer and direction; whatever is beyond waits in queues of our own
 HIGH_WATER_MARK = 64
 
+#: connections that the kernel holds until libzmq accepts them: in a flood, ours are among many
+BACKLOG = 1024
 
 SMALLEST_LIMIT = 1 << 20
 
@@ -71,7 +74,9 @@ class Transport:
     def router_tcp(self) -> Router:
         """Listen on TCP for peers whose key is on the allow-list."""
         socket = self._socket(zmq.ROUTER, around=CURVE_BYTES)
-        self.gatekeeper.watch(socket)
+        raise_limit()
+        self.gatekeeper.watch(socket, share_for_handshakes())
+        socket.setsockopt(zmq.BACKLOG, BACKLOG)
         socket.setsockopt(zmq.CURVE_SERVER, 1)
         socket.setsockopt(zmq.CURVE_SECRETKEY, self.keys.secret_key.encode())
         socket.setsockopt_string(zmq.ZAP_DOMAIN, "heronpy")

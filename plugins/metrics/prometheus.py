@@ -61,7 +61,11 @@ class Prometheus(MetricSink):
 
 
 def _port(config: Config, container: int) -> int:
-    base = config.plugin(Prometheus.name).get("port", 0)
+    settings = config.plugin(Prometheus.name)
+    if unknown := sorted(settings.keys() - {"port"}):
+        msg = f"the metric sink 'prometheus' has no setting plugins.prometheus.{unknown[0]}"
+        raise ConfigError(msg, hint="plugins.prometheus.port=9400")
+    base = settings.get("port", 0)
     try:
         port = int(base)
     except (TypeError, ValueError):

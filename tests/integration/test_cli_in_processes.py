@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -106,6 +107,20 @@ def test_a_foreground_run_takes_its_topology_with_it(engine: Engine, number: sig
         _, said = running.communicate(timeout=60)
     assert running.returncode == 0
     assert said.splitlines()[-1] == "fore is stopped, nothing is left"
+    assert engine.leftovers() == []
+
+
+def test_closing_the_terminal_stops_a_foreground_run(engine: Engine) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        _hear_signals()
+        topology = (str(TOPOLOGIES / "trickle.py"), "Trickle")
+        os.execve(HERONPY, ["heronpy", "run", *topology], engine.environment)
+    shown = b""
+    while b"Ctrl-C stops the topology" not in shown:
+        shown += os.read(terminal, 4096)
+    os.close(terminal)
+    os.waitpid(pid, 0)
     assert engine.leftovers() == []
 
 

@@ -96,6 +96,12 @@ class Elsewhere:
         here = [str(path) for path in (self.engine.home / "uploads").glob("[!.]*")]
         return [*there, *here, *self.processes(), *self.engine.leftovers(), *self.servers.nodes(self.root)]
 
+    def what_is_left(self) -> str:
+        """… with the last lines of the logs among it."""
+        logs = [path for path in (self.disk / "tmp").glob("*/**/*.log") if path.is_file()]
+        tails = "".join(f"\n{path}:\n{path.read_text()[-2000:]}" for path in logs)
+        return f"{self.left()}{tails}"
+
 
 def _name(process: psutil.Process) -> str:
     words = process.cmdline()
@@ -143,7 +149,7 @@ def test_whoever_dies_of_those_who_keep_each_other_alive_is_started_again(there:
     wait_until(lambda: "scheduler" not in there.engine.run("status", "Trickle").stderr, 30, "it is at work")
     assert {name: process.pid for name, process in there.processes().items()} == before
     there.engine.ok("kill", "Trickle")
-    wait_until(lambda: there.left() == [], 15, "nothing is left", lambda: str(there.left()))
+    wait_until(lambda: there.left() == [], 15, "nothing is left", there.what_is_left)
 
 
 def test_modules_beside_the_file_and_on_the_path_travel(there: Elsewhere, tmp_path: Path) -> None:

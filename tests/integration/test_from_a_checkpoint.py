@@ -44,7 +44,7 @@ def test_counts_go_on_exactly_with_another_parallelism(engine: Engine, tmp_path:
     assert counts(second) == {str(digits): NUMBERS // 100 for digits in range(100)}
     assert len(list(second.glob("count-*[0-9]"))) == 3
 
-    assert ", with 1 checkpoint (" in engine.ok("kill", NAME)
+    assert ", and its 1 checkpoint (" in engine.ok("kill", NAME)
     engine.ok("checkpoints", NAME, "--delete")
     assert engine.leftovers() == []
     assert list((engine.home / "checkpoints").rglob("*")) == [engine.home / "checkpoints/.unfinished"]

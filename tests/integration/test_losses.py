@@ -83,3 +83,15 @@ def test_what_kills_cost_lies_in_the_reported_interval(engine: Engine, tmp_path:
     shown = f"lost  between {status.lost_min:,} and {status.lost_max:,} tuples\n"
     assert shown in engine.ok("status", "Witnessed")
     engine.ok("kill", "Witnessed")
+
+
+@pytest.mark.cluster
+def test_a_task_that_dies_in_a_quiet_flow_costs_nothing_and_its_credit_is_not_counted(engine: Engine) -> None:
+    """It had noted how far it was; its credit alone would be some thousand tuples that may be lost."""
+    engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "Trickle")
+    with Watching(engine, "Trickle") as watching:
+        all_at_work(watching)
+        kill(watching, "ticker[0]")
+        # the one that was on its way in that very moment
+        assert watching.status().lost_max <= 1, watching.detail()
+    engine.ok("kill", "Trickle")

@@ -37,7 +37,7 @@ def saved(engine: Engine, site: Path, tmp_path: Path) -> Engine:
 def test_kill_after_an_editable_install_of_a_sound_plugin(saved: Engine, site: Path, tmp_path: Path) -> None:
     install(example_source("heronpy-nice-scheduler", tmp_path), site, editable=True)
     assert "heronpy-nice-scheduler" in saved.ok("plugins")
-    assert saved.ok("kill", NAME).startswith(f"{NAME} is gone, with 1 checkpoint (")
+    assert saved.ok("kill", NAME).startswith(f"{NAME} is gone, and its 1 checkpoint (")
     assert saved.leftovers() == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import random
@@ -17,7 +18,15 @@ import psutil
 import pytest
 import zmq
 from support.engine import TOPOLOGIES, Engine, wait_until
-from support.strangers import Client, flood, garbage_connections, knock, mutations, replays
+from support.strangers import (
+    Client,
+    flood,
+    garbage_connections,
+    knock,
+    mutations,
+    replays,
+    silent_connections,
+)
 
 from heronpy.container.folders import launch_file
 from heronpy.container.launch import TopologyLaunch
@@ -37,6 +46,10 @@ FRAMES = 250_000
 #: what a process may grow by, in MB: batches that happen to be on their way. An object that each frame left
 #: behind would be more
 GROWTH = 8
+#: what a process may open in the flood; connections a second at each door, and for how long
+OPEN_FILES = 512
+RATE = 400
+FLOOD_SECONDS = 4.0
 
 
 @pytest.fixture
@@ -83,6 +96,12 @@ def rejected(engine: Engine, name: str) -> dict[str, int]:
     counts |= {f"container {c['id']}": c["rejected"] for c in status["containers"]}
     counts |= {f"{i['component']}[{i['index']}]": i["rejected"] for i in status["instances"]}
     return counts
+
+
+def at_doors(engine: Engine, name: str) -> list[int]:
+    """What each process that listens has refused."""
+    counts = rejected(engine, name)
+    return [count for who, count in counts.items() if who == "master" or who.startswith("container")]
 
 
 @pytest.mark.cluster
@@ -156,6 +175,42 @@ def check_ledger(folder: Path) -> None:
     assert sorted(arrived) == [(task, n) for task in sorted(emitted) for n in range(emitted[task])]
 
 
+@pytest.fixture
+def confined(tmp_path: Path) -> Iterator[Engine]:
+    """An engine whose processes may open few files, and cannot ask for more."""
+    limit = ("sh", "-c", f'ulimit -n {OPEN_FILES} && exec "$@"', "sh")
+    with contextlib.closing(Engine(tmp_path / "home", limit)) as engine:
+        yield engine
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(200)
+def test_a_flood_of_silent_connections_takes_neither_files_nor_flow(confined: Engine, tmp_path: Path) -> None:
+    engine, name = confined, "Steady"
+    engine.ok("submit", str(TOPOLOGIES / "steady.py"), str(tmp_path))
+    wait_until(lambda: written(tmp_path) > 1000, 60, "a beginning")
+    settings = load_config(os.devnull, environ={}, flags={"home": str(engine.home)})
+    with contextlib.closing(open_state(settings)) as state:
+        doors = [one.endpoint for one in registrations(state, name).values()]
+    processes = engine.processes()
+    begin, open_files = written(tmp_path), []
+    made = silent_connections(
+        doors, RATE, FLOOD_SECONDS, lambda: open_files.append(max(p.num_fds() for p in processes))
+    )
+    arrived = written(tmp_path) - begin
+    print(f"{made} at each of {len(doors)} doors, {max(open_files)} open files, {arrived} tuples")
+    assert OPEN_FILES / 2 < max(open_files) < OPEN_FILES - 100
+    # two spouts emit 4,000 a second on a machine that has the time for it
+    assert arrived > 500 * FLOOD_SECONDS
+    check_ledger(tmp_path)
+    status = engine.status(name)
+    assert status["state"] == "RUNNING"
+    assert {i["restarts"] for i in status["instances"]} == {0}
+    wait_until(lambda: min(at_doors(engine, name)) >= made, 20, "all are counted")
+    engine.ok("kill", name)
+    assert engine.leftovers() == []
+
+
 @pytest.mark.cluster
 @pytest.mark.timeout(200)
 def test_nobody_gets_in_without_a_key_of_this_very_topology(engine: Engine, state: StateManager) -> None:
@@ -185,8 +240,7 @@ def test_nobody_gets_in_without_a_key_of_this_very_topology(engine: Engine, stat
 
 def _at_the_doors(engine: Engine) -> int:
     """The least that any listening process of ours has counted."""
-    counts = rejected(engine, "ours")
-    return min(count for who, count in counts.items() if who == "master" or who.startswith("container"))
+    return min(at_doors(engine, "ours"))
 
 
 #: Z85, the printable form of a key

@@ -46,3 +46,28 @@ DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
 def damage(file: Path, kind: str) -> None:
     """Damage a launch file in place."""
     file.write_bytes(DAMAGES[kind](file.read_bytes()))
+
+
+def _bit_flipped(data: bytes) -> bytes:
+    return _bit_changed(data, len(data) // 2)
+
+
+#: kinds of damage to a node of the state tree
+DISK_DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
+    "emptied": _emptied,
+    "one bit flipped": _bit_flipped,
+    "cut in half": _cut_in_half,
+}
+
+
+def value_file(home: Path, path: str) -> Path:
+    """Where localfs keeps the value of a node."""
+    return home / "state" / path.lstrip("/") / "@value"
+
+
+def damage_node(home: Path, path: str, kind: str) -> bytes:
+    """Damage a node in place, as a disk does: no process is told. Returns what was there."""
+    file = value_file(home, path)
+    whole = file.read_bytes()
+    file.write_bytes(DISK_DAMAGES[kind](whole))
+    return whole

@@ -148,8 +148,12 @@ def tails(logs: Iterable[Path]) -> str:
 def wait_until(
     condition: Callable[[], bool], timeout: float, what: str, detail: Callable[[], str] = str
 ) -> None:
-    """Wait for a condition; the failure names it."""
+    """Wait for a condition; the failure names it. A look that costs CPU is taken less often."""
     deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not after {timeout:g} s {detail()}"
-        time.sleep(0.05)
+    while True:
+        begun = time.monotonic()
+        if condition():
+            return
+        now = time.monotonic()
+        assert now < deadline, f"{what}: not after {timeout:g} s {detail()}"
+        time.sleep(min(max(0.05, 4 * (now - begun)), 0.5))

@@ -17,8 +17,8 @@ from heronpy.instances.transactions import TRANSACTIONS, Transactions
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Stream, Task
 from heronpy.kernel.plans.logical import Reliability
 from heronpy.spark import IngestSpout
+from heronpy.spark.arrow_stream import to_stream
 from heronpy.spark.batches import Batch, has_been, publish
-from heronpy.spark.segment_sink import to_stream
 from heronpy.spark.shelf import Shelf
 
 SCHEMA = pyarrow.schema([("number", pyarrow.int64()), ("word", pyarrow.string())])

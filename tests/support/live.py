@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import math
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from support.engine import TOPOLOGIES, Engine, wait_until
 
 from heronpy.instances.state.encoding import decode_group, decode_whole
@@ -16,6 +18,7 @@ from heronpy.instances.state.objects import read_object
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.errors import ObjectMissing
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
 from heronpy.kernel.registrations import read
 from heronpy.kernel.tree import Registration, Tree
@@ -160,11 +163,11 @@ def _config(engine: Engine) -> Config:
 def saved_state(engine: Engine, topology: str) -> dict[str, dict[Any, Any]]:
     """By component: all of the newest checkpoint, whichever tasks it is of."""
     store = open_checkpoint_store(_config(engine))
-    refs = [
-        CheckpointRef(**json.loads(store.read(name)))
-        for name in store.names(f"{topology}/")
-        if name.endswith("/ref")
-    ]
+    refs = []
+    for name in store.names(f"{topology}/"):
+        if name.endswith("/ref"):
+            with contextlib.suppress(ObjectMissing):  # an old one that was collected since they were listed
+                refs.append(msgspec.json.decode(store.read(name), type=CheckpointRef))
     newest = max(refs, key=lambda ref: ref.id)
     found: dict[str, dict[Any, Any]] = {}
     for task in read_manifest(store, newest).tasks:

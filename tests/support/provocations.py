@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "steps.md"
 
-How = Literal["wait", "kill a counter", "kill the master", "update", "restart a container"]
+How = Literal["submit", "wait", "kill a counter", "kill the master", "update", "restart a container"]
 
 
 class Provocation(NamedTuple):
@@ -23,6 +23,19 @@ _WAIT = Provocation("wait")
 _UPDATE = Provocation("update")
 _RESTART = Provocation("restart a container")
 
+#: by the command; what it has begun is there afterwards as a whole, or can be killed
+SUBMIT = dict.fromkeys(
+    (
+        "submit.claimed",
+        "submit.launch.written",
+        "submit.definition.written",
+        "submit.packing.written",
+        "submit.checkpoints.written",
+        "submit.written",
+        "submit.started",
+    ),
+    Provocation("submit"),
+)
 #: of a topology that counts words, effectively once
 CHECKPOINT = {
     **dict.fromkeys(
@@ -119,7 +132,7 @@ TRANSACTIONS = {
     "restore.transactions.recovered": Provocation("kill a counter"),
 }
 
-AREAS = (CHECKPOINT, RESTORE, TO_THE_COMMIT, FROM_THE_COMMIT, BACK, RESTART, TRANSACTIONS)
+AREAS = (SUBMIT, CHECKPOINT, RESTORE, TO_THE_COMMIT, FROM_THE_COMMIT, BACK, RESTART, TRANSACTIONS)
 
 
 def documented() -> dict[str, str]:

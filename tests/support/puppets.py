@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
-from typing import Literal
-
-import msgspec
+from typing import Any, Literal, TypeVar
 
 from heronpy.kernel.checkpoints.interval import KEY
 from heronpy.kernel.checkpoints.manifest import checksum
 from heronpy.kernel.checkpoints.names import checkpoint_prefix, own_prefix, update_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import DamagedNode
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.master.acts import Acts
 from heronpy.kernel.master.errands import Errands, T
 from heronpy.kernel.master.scene import Scene
@@ -39,6 +40,8 @@ from heronpy.kernel.steps import EVENT
 from heronpy.kernel.tree import ChildView, Execution, ExecutorNode, Tree
 from heronpy.kernel.update import BOTH_RUN, Update
 
+N = TypeVar("N")
+
 TREE = Tree("words")
 EXECUTION = "execution"
 Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
@@ -64,7 +67,7 @@ def packing(*counters: int, epoch: int = 1) -> PackingPlan:
 def submitted(state: StateManager, reliability: Reliability) -> None:
     """What a submit leaves in the tree: line[0], count[0] and count[1]."""
     execution = Execution(EXECUTION, "me", 0.0, "0", "test", "local", "localfs")
-    state.set(TREE.execution, msgspec.json.encode(execution))
+    state.set(TREE.execution, NODE.encode(execution))
     state.set(TREE.definition, logical_plan(reliability).to_json())
     state.set(TREE.packing_plan, packing(2, 3).to_json())
 
@@ -86,13 +89,21 @@ class Crew:
         self.dead: set[int] = set()
         #: changes a beat before it is sent
         self.twist: Callable[[InstanceBeat], None] = lambda beat: None
+        self._known: dict[str, Any] = {}
+
+    def _read(self, path: str, kind: type[N]) -> N | None:
+        """As last read while it is damaged."""
+        with contextlib.suppress(DamagedNode):
+            self._known[path] = read(self._state, path, kind)
+        found: N | None = self._known.get(path)
+        return found
 
     def beats(self) -> list[ContainerBeat]:
         self._restart_containers()
-        plan = read(self._state, TREE.physical_plan, PhysicalPlan)
+        plan = self._read(TREE.physical_plan, PhysicalPlan)
         assert plan is not None
-        update = read(self._state, TREE.update, Update)
-        coming = read(self._state, TREE.next_plan, PhysicalPlan)
+        update = self._read(TREE.update, Update)
+        coming = self._read(TREE.next_plan, PhysicalPlan)
         on_its_way = update is not None and update.phase in BOTH_RUN
         if not on_its_way or update is None or coming is None or coming.epoch != update.epoch:
             coming = None
@@ -110,7 +121,7 @@ class Crew:
     def _beat(
         self, task: Task, plan: PhysicalPlan, coming: PhysicalPlan | None, update: Update | None
     ) -> InstanceBeat:
-        node = read(self._state, TREE.checkpoints, Checkpoints) or Checkpoints()
+        node = self._read(TREE.checkpoints, Checkpoints) or Checkpoints()
         incarnation = self.incarnations.get(task.id, 1)
         beat = InstanceBeat(task=task.id, incarnation=incarnation, state="running")
         effectively = plan.logical.reliability == "effectively_once"
@@ -146,7 +157,7 @@ class Crew:
         for path, request in pending_requests(self._state, "words"):
             assert request.container is not None
             self.managers[request.container] = self.managers.get(request.container, 1) + 1
-            plan = read(self._state, TREE.physical_plan, PhysicalPlan)
+            plan = self._read(TREE.physical_plan, PhysicalPlan)
             assert plan is not None
             for task in plan.tasks:
                 if task.container == request.container:

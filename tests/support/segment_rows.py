@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-
 from heronpy.kernel.errors import ObjectMissing
+from heronpy.spark.arrow_stream import from_stream
 from heronpy.spark.options import Options
 from heronpy.spark.segments import COMMITTED, DATA, Present
 
@@ -22,7 +21,7 @@ def rows_in(
         marks = shelf.names(COMMITTED)
         for segment in Present.of(marks, shelf.names(DATA)).segments():
             for name in segment.data():
-                with pyarrow.ipc.open_stream(shelf.read(name)) as stream:
+                with from_stream(shelf.read(name), name) as stream:
                     found += stream.read_all().to_pylist()
     except ObjectMissing:  # it was cleared while we looked
         return []

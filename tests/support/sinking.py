@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-import pyarrow
-
 from heronpy import CheckpointStore, FileSink, SQLiteSink
 from heronpy.component import make_component
 from heronpy.context import TopologyContext
@@ -20,6 +18,7 @@ from heronpy.kernel.plans import Component, Input, LogicalPlan, PhysicalPlan, St
 from heronpy.kernel.plans.logical import Grouping
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.spark import SegmentSink
+from heronpy.spark.arrow_stream import from_stream
 from heronpy.spark.readers import Reader
 from heronpy.spark.segments import COMMITTED, DATA, Offset, Present, between, from_plain, reach, to_plain
 from heronpy.spark.shelf import Shelf
@@ -141,7 +140,7 @@ class Query:
         end = reach(self.at, present)
         for lane, number in between(self.at, end):
             for name in present.committed[lane][number].data():
-                with pyarrow.ipc.open_stream(self.shelf.read(name)) as stream:
+                with from_stream(self.shelf.read(name), name) as stream:
                     self.words += [word for batch in stream for word in batch["word"].to_pylist()]
         if commits and end != self.at:
             self.reader.commit(end)

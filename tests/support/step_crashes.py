@@ -18,7 +18,7 @@ class StepCrashes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for name in ("crash_at", "crashed"):
+        for name in ("crash_at", "cut_at", "crashed"):
             (folder / name).mkdir(parents=True)
         shutil.copy(_HOOK, folder)
         (folder / "steps").touch()
@@ -32,9 +32,15 @@ class StepCrashes:
         (self._folder / "crashed" / step).unlink(missing_ok=True)
         (self._folder / "crash_at" / step).touch()
 
+    def arm_cut(self, step: str) -> None:
+        """From the moment when a process takes this step, its disk (support/power) has no power."""
+        (self._folder / "crashed" / step).unlink(missing_ok=True)
+        (self._folder / "cut_at" / step).touch()
+
     def disarm(self) -> None:
-        for path in (self._folder / "crash_at").iterdir():
-            path.unlink(missing_ok=True)
+        for armed in ("crash_at", "cut_at"):
+            for path in (self._folder / armed).iterdir():
+                path.unlink(missing_ok=True)
 
     def hit(self, step: str) -> bool:
         return (self._folder / "crashed" / step).exists()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import random
+import resource
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import zmq
@@ -40,6 +42,36 @@ def garbage_connections(endpoint: str, count: int, rng: random.Random) -> None:
             held.pop(0).close()
     for stranger in held:
         stranger.close()
+
+
+def silent_connections(
+    endpoints: Sequence[str], rate: int, seconds: float, meanwhile: Callable[[], None]
+) -> int:
+    """So many connections a second to each door, which say nothing and stay; how many there were in all."""
+    places = [endpoint.removeprefix("tcp://").rpartition(":") for endpoint in endpoints]
+    doors = [(host, int(port)) for host, _, port in places]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    held: deque[socket.socket] = deque(maxlen=min(hard // 2, 8000))
+    begin, made = time.monotonic(), 0
+    try:
+        while (now := time.monotonic() - begin) < seconds:
+            for _ in range(int(now * rate) - made):
+                made += 1
+                for door in doors:
+                    stranger = socket.socket()
+                    stranger.setblocking(False)
+                    stranger.connect_ex(door)
+                    if len(held) == held.maxlen:
+                        held.popleft().close()
+                    held.append(stranger)
+            meanwhile()
+            time.sleep(0.01)  # the pace of the flood
+        return made
+    finally:
+        for stranger in held:
+            stranger.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 class Client(NamedTuple):

@@ -49,6 +49,7 @@ DECISIONS = [
     ROOT / "kernel/master/meter.py",
     ROOT / "kernel/master/roll.py",
     ROOT / "kernel/master/checkpointing.py",
+    ROOT / "kernel/master/rebuilding.py",
     ROOT / "kernel/master/restoring.py",
     ROOT / "kernel/master/updating.py",
     ROOT / "stream_manager/residents.py",

@@ -17,7 +17,7 @@ testpaths = ["tests"]
 pythonpath = ["tests"]
 markers = ["cluster", "slow", "soak"]
 """
-MAKEFILE = "setup lint types:\n\t@echo made $@\n"
+MAKEFILE = ".PHONY: build/lowest/.made\nsetup lint types build/lowest/.made:\n\t@echo made $@\n"
 
 #: a test that fails as often as its folder has no file for it yet
 SHAKY = """
@@ -57,7 +57,11 @@ def project(tmp_path: Path) -> Path:
     (folder / "tests" / "conftest.py").write_text('pytest_plugins = ["support.record"]\n')
     (folder / "pyproject.toml").write_text(PYPROJECT)
     (folder / "Makefile").write_text(MAKEFILE)
-    (folder / ".venv").symlink_to(sys.prefix)
+    for environment in (folder / ".venv", folder / "build" / "lowest"):
+        environment.parent.mkdir(exist_ok=True)
+        environment.symlink_to(sys.prefix)
+    (folder / "requirements").mkdir()
+    (folder / "requirements" / "lowest.tests").write_text("tests/test_sound.py\n")
     (folder / "tests" / "test_sound.py").write_text(SOUND)
     return folder
 
@@ -77,12 +81,13 @@ def test_a_green_run_lists_second_tries_what_was_left_out_and_times(project: Pat
     code, said = run(project)
     assert code == 0
     assert "made lint\nmade setup\nmade types\nmade setup\n" in said
+    assert "made setup\nmade build/lowest/.made\n" in said
     assert "== passed at the second try ==\nnone\n" in said
     assert " s  tests/test_cluster.py::test_cluster\n" in said
     times = said.partition("== time of each stage (SEED=1) ==\n")[2].splitlines()
     stages = [line.split()[-1] for line in times if line]
     assert "== LEFT OUT: 1 tests did not run ==\n   1  network namespaces need root\n" in said
-    assert stages == ["lint", "install", "types", "fast", "cluster", "whole", "green"]
+    assert stages == ["lint", "install", "types", "fast", "lowest", "cluster", "whole", "green"]
 
 
 def test_a_cluster_test_that_passes_alone_is_listed_with_its_first_failure(project: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from heronpy.kernel.formats import SESSION
 from heronpy.kernel.private import make_private, private
 
 
@@ -35,7 +36,7 @@ class Records:
         path = self._path(record.container)
         draft = path.with_suffix(".new")
         with open(draft, "wb", opener=private) as file:
-            file.write(msgspec.json.encode(record))
+            file.write(SESSION.encode(record))
         os.replace(draft, path)
 
     def remove(self, container: int) -> None:
@@ -44,7 +45,7 @@ class Records:
     def __iter__(self) -> Iterator[Record]:
         for path in sorted(self._folder.glob("*.json")):
             try:
-                record = msgspec.json.decode(path.read_bytes(), type=Record)
+                record = SESSION.decode(path.read_bytes(), Record, str(path), any_format=True)
             except msgspec.DecodeError:
                 # only a machine that lost its power tears a file, and no container outlives that
                 path.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ import os
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from heronpy.kernel.errors import StateError
 from heronpy.plugins.state.localfs.descriptor import Descriptor
@@ -47,6 +47,17 @@ class Guard:
                 self._depth -= 1
                 if self._depth == 0:
                     fcntl.flock(self._lock.fileno(), fcntl.LOCK_UN)
+
+    def try_briefly(self, work: Callable[[], None]) -> None:
+        """Do what can wait for another time, if the lock is free now."""
+        try:
+            fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        try:
+            work()
+        finally:
+            fcntl.flock(self._lock.fileno(), fcntl.LOCK_UN)
 
     def _acquire(self) -> None:
         """Not for ever: a holder that is stopped must not take along those who would find and end it."""

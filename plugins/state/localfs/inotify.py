@@ -22,6 +22,9 @@ IN_Q_OVERFLOW = 0x00004000
 #: entries that come into a folder or leave it
 ENTRIES = IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE
 
+#: instances left to the user's other programs: editors, tail, desktop services
+RESERVE = 16
+
 _EVENT = struct.Struct("iIII")
 _BUFFER = 64 * 1024
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -35,14 +38,20 @@ class Event(msgspec.Struct, frozen=True):
     name: str
 
 
+class NoInstance(Exception):
+    """The user has no inotify instance to spare: changes must be looked for."""
+
+
 class Inotify:
     """One queue of events, for any number of folders."""
 
     def __init__(self) -> None:
-        fd = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        if fd < 0:
-            _refuse("fs.inotify.max_user_instances")
-        self._queue = Descriptor(fd)
+        self._queue = Descriptor(_new_instance())
+        try:
+            _probe_reserve()
+        except BaseException:
+            self.close()
+            raise
 
     def fileno(self) -> int:
         return self._queue.fileno()
@@ -80,10 +89,31 @@ class Inotify:
         self._queue.close()
 
 
-def _refuse(limit: str) -> None:
-    """Raise what the last call failed with; running out of inotify has an errno of other meaning."""
+def _new_instance() -> int:
+    fd: int = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if fd >= 0:
+        return fd
     number = ctypes.get_errno()
-    if number in (errno.EMFILE, errno.ENOSPC):
+    if number == errno.EMFILE:
+        raise NoInstance
+    raise OSError(number, os.strerror(number))
+
+
+def _probe_reserve() -> None:
+    """Raise NoInstance if the user's other programs would have fewer than the reserve left."""
+    taken: list[int] = []
+    try:
+        for _ in range(RESERVE):
+            taken.append(_new_instance())  # noqa: PERF401 - those taken are closed when one is refused
+    finally:
+        for fd in taken:
+            os.close(fd)
+
+
+def _refuse(limit: str) -> None:
+    """Raise what the last call failed with; running out of watches has an errno of other meaning."""
+    number = ctypes.get_errno()
+    if number == errno.ENOSPC:
         msg = f"this machine's limit {limit} is reached"
-        raise StateError(msg, hint=f"sudo sysctl {limit}=8192")
+        raise StateError(msg, hint=f"sudo sysctl {limit}=524288")
     raise OSError(number, os.strerror(number))

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
-from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, VersionConflict
+from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch, not_damaged
 from heronpy.plugins.state.localfs.disk_errors import disk_errors
 from heronpy.plugins.state.localfs.guard import Guard
+from heronpy.plugins.state.localfs.inotify import NoInstance
+from heronpy.plugins.state.localfs.node_watch import Watching
+from heronpy.plugins.state.localfs.poller import Poller
 from heronpy.plugins.state.localfs.record import Record
 from heronpy.plugins.state.localfs.root import open_root
-from heronpy.plugins.state.localfs.sessions import Session, dead_sessions, forget, is_alive, paths_of
+from heronpy.plugins.state.localfs.sessions import (
+    Session,
+    dead_sessions,
+    forget,
+    is_alive,
+    is_dead,
+    paths_of,
+)
 from heronpy.plugins.state.localfs.tree import Tree
 from heronpy.plugins.state.localfs.watcher import Watcher
 from heronpy.plugins.state.paths import Segments, node_segments_of, segments_of
 from heronpy.plugins.state.values import check_size
+
+log = logging.getLogger(__name__)
 
 #: the kernel tells of a closed file just before it releases the lock on it: pauses until we look again
 _RELEASE_PAUSES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -30,10 +43,13 @@ class LocalFsStateManager(StateManager):
 
     shared = False
 
+    def place(self) -> str:
+        return str(self._folder)
+
     def initialize(self, config: Config) -> None:
         self._folder = Path(config["home"]).expanduser() / "state"
         self._session: Session | None = None
-        self._watcher: Watcher | None = None
+        self._watcher: Watching | None = None
         self._life = threading.Lock()
         self._closing = False
         with contextlib.ExitStack() as undo, disk_errors(self._folder):
@@ -42,8 +58,8 @@ class LocalFsStateManager(StateManager):
             self._guard = Guard(self._root)
             undo.callback(self._guard.close)
             self._tree = Tree(self._root)
-            with self._guard.held():
-                self._tree.clear_scratch()
+            # whoever only reads needs no lock, however many others write
+            self._guard.try_briefly(self._tree.clear_scratch)
             self._reap_dead()
             undo.pop_all()
 
@@ -72,7 +88,12 @@ class LocalFsStateManager(StateManager):
         segments = node_segments_of(path)
         check_size(path, value)
         with self._changing():
-            found = self._current(segments)
+            try:
+                found = self._current(segments)
+            except DamagedNode:
+                if version is not None:
+                    raise
+                found = None
             if version is not None and found is None:
                 raise _missing(path)
             if found is None:
@@ -82,6 +103,16 @@ class LocalFsStateManager(StateManager):
                 raise VersionConflict(msg, hint="read it again, then decide again")
             return self._put(segments, Record(value, found.version, found.owner))
 
+    def repair(self, path: str, value: bytes) -> int:
+        segments = node_segments_of(path)
+        check_size(path, value)
+        with self._changing():
+            try:
+                self._current(segments)
+            except DamagedNode:
+                return self._put(segments, Record(value, 0))
+        raise not_damaged(path)
+
     def delete(self, path: str, *, recursive: bool = False) -> None:
         segments = node_segments_of(path)
         with self._changing():
@@ -90,13 +121,18 @@ class LocalFsStateManager(StateManager):
             if below and not recursive:
                 msg = f"the node {path} has children: {', '.join(below[:5])}{', …' if len(below) > 5 else ''}"
                 raise StateError(msg, hint="delete them first, or delete recursively")
-            record = self._tree.read(segments)
-            self._tree.drop_all(segments, durable=bool(below) or record is None or record.durable)
+            self._tree.drop_all(segments, durable=bool(below) or self._is_durable(segments))
 
     def children(self, path: str) -> list[str]:
         segments = segments_of(path)
         with disk_errors(self._folder):
-            self._reap_dead()
+            names, owners = self._tree.children(segments)
+            if owners is None:
+                self._reap_dead()
+            elif dead := [owner for owner in owners if not is_alive(self._root, owner)]:
+                self._reap_all(dead)
+            else:
+                return names
             return self._tree.names(segments)
 
     def watch(self, path: str, callback: Callable[[], None]) -> Watch:
@@ -104,11 +140,12 @@ class LocalFsStateManager(StateManager):
         with disk_errors(self._folder):
             with self._life:
                 self._root.fileno()
-                watcher = self._watcher or Watcher(self._root, self._tree, self._sessions_ended)
+                watcher, is_new = self._watcher or self._new_watcher(), self._watcher is None
                 self._watcher = watcher
-            # after the watcher listens: an owner that dies from here on is heard of
-            self._reap_dead()
-            return watcher.add(segments, callback)
+            if is_new:
+                # after it listens: an owner that dies from here on is heard of
+                self._reap_dead()
+            return watcher.add(segments, lambda: self._tell_settled(callback))
 
     def close(self) -> None:
         with self._life:
@@ -126,6 +163,23 @@ class LocalFsStateManager(StateManager):
                 with self._changing():
                     self._leave(self._session)
 
+    def _new_watcher(self) -> Watching:
+        try:
+            return Watcher(self._root, self._tree, self._sessions_ended)
+        except NoInstance:
+            # commands must work at the limit as well, and topologies beyond it start
+            log.info("no inotify instance can be had: changes of the state folder are looked for")
+            return Poller(self._root, self._tree, self._sessions_ended)
+
+    def _tell_settled(self, callback: Callable[[], None]) -> None:
+        """Call it when the change that was seen is durable, which its writer holds the lock for.
+
+        What is done because of it, such as a sink's commit, must not outlive it in a power cut.
+        """
+        with contextlib.suppress(StateError), self._guard.held():
+            pass
+        callback()
+
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
         with disk_errors(self._folder), self._guard.held():
@@ -134,13 +188,19 @@ class LocalFsStateManager(StateManager):
     def _current(self, segments: Segments) -> Record | None:
         """The record that counts. What does not count is taken out first, so that watchers see it go."""
         record = self._tree.read(segments)
-        if record is None or self._is_orphan(record):
-            if record is not None:
-                self._reap(record.owner)
-            if self._tree.has_value(segments):
-                self._tree.drop(segments, durable=record is None or record.durable)
+        if record is not None and self._is_orphan(record):
+            self._reap(record.owner)
+            # also where its owner could not write down any more that it has it
+            self._tree.drop(segments, durable=False)
             return None
         return record
+
+    def _is_durable(self, segments: Segments) -> bool:
+        try:
+            record = self._tree.read(segments)
+        except DamagedNode:
+            return True
+        return record is None or record.durable
 
     def _put(self, segments: Segments, record: Record) -> int:
         version = self._guard.next_version(record.version)
@@ -163,11 +223,13 @@ class LocalFsStateManager(StateManager):
 
     def _reap_dead(self) -> None:
         """Remove the ephemeral nodes of processes that ended without close()."""
-        dead = dead_sessions(self._root)
-        if dead:
-            with self._guard.held():
-                for session in dead:
-                    self._reap(session)
+        if dead := dead_sessions(self._root):
+            self._reap_all(dead)
+
+    def _reap_all(self, dead: list[str]) -> None:
+        with self._guard.held():
+            for session in dead:
+                self._reap(session)
 
     def _reap(self, session: str) -> None:
         for path in paths_of(self._root, session):
@@ -176,16 +238,25 @@ class LocalFsStateManager(StateManager):
 
     def _drop_owned(self, path: str, session: str) -> None:
         segments = node_segments_of(path)
-        record = self._tree.read(segments)
+        try:
+            record = self._tree.read(segments)
+        except DamagedNode:
+            # whose it was cannot be read; if it is another's by now, that one makes it again
+            self._tree.drop(segments, durable=False)
+            return
         if record is not None and record.owner == session:
             self._tree.drop(segments, durable=False)
 
     def _sessions_ended(self, sessions: list[str]) -> None:
+        """These have ended, or any if none is named. Every process that watches hears of every session."""
         for pause in _RELEASE_PAUSES:
             time.sleep(pause)
             if not any(is_alive(self._root, session) for session in sessions):
                 break
-        self._reap_dead()
+        if not sessions:
+            self._reap_dead()
+        elif dead := [session for session in sessions if is_dead(self._root, session)]:
+            self._reap_all(dead)
 
 
 def _missing(path: str) -> NodeMissing:

@@ -7,13 +7,13 @@ import zlib
 
 import msgspec
 
-from heronpy.kernel.errors import StateError
+from heronpy.kernel.formats import RECORD, RELEASE
 
 MAGIC = b"HPSN"
-FORMAT = 1
 
-#: magic, format, version, owner (empty for a node that stays), length of the value
-_HEADER = struct.Struct("<4sB3xQ16sI")
+#: magic, format, heronpy's version, version, owner (empty for a node that stays), length of the value
+_HEADER = struct.Struct("<4sB3sQ16sI")
+_WRITER = bytes(map(int, RELEASE.split(".")))
 _CRC = struct.Struct("<I")
 _VALUE_AT = _HEADER.size + _CRC.size
 
@@ -32,7 +32,9 @@ class Record(msgspec.Struct, frozen=True):
         return not self.owner
 
     def encode(self) -> bytes:
-        header = _HEADER.pack(MAGIC, FORMAT, self.version, self.owner.encode("ascii"), len(self.value))
+        header = _HEADER.pack(
+            MAGIC, RECORD.written, _WRITER, self.version, self.owner.encode("ascii"), len(self.value)
+        )
         return header + _CRC.pack(zlib.crc32(self.value, zlib.crc32(header))) + self.value
 
 
@@ -40,12 +42,10 @@ def decode(data: bytes) -> Record | None:
     """The record, or None for anything torn or damaged."""
     if len(data) < _VALUE_AT:
         return None
-    magic, layout, version, owner, length = _HEADER.unpack_from(data)
+    magic, layout, writer, version, owner, length = _HEADER.unpack_from(data)
     value = data[_VALUE_AT:]
     (crc,) = _CRC.unpack_from(data, _HEADER.size)
     if magic != MAGIC or length != len(value) or zlib.crc32(value, zlib.crc32(data[: _HEADER.size])) != crc:
         return None
-    if layout != FORMAT:
-        msg = f"the state folder was written in format {layout} and this heronpy knows format {FORMAT}"
-        raise StateError(msg, hint="use the heronpy that wrote it, or set `home` to another folder")
+    RECORD.check(layout, ".".join(map(str, writer)), "the state folder")
     return Record(value, version, owner.rstrip(b"\0").decode("ascii"))

@@ -7,8 +7,8 @@ import os
 import stat
 from pathlib import Path
 
+from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import StateError
-from heronpy.kernel.private import make_private
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.sessions import SESSIONS
 from heronpy.plugins.state.localfs.tree import TMP
@@ -19,12 +19,13 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def open_root(folder: Path) -> Descriptor:
     """Make the folder if needed, keep others out, and open it."""
     try:
-        make_private(folder.parent)
+        make_durable(folder.parent)
     except (FileExistsError, FileNotFoundError, NotADirectoryError):
         msg = f"{folder.parent} is not a folder and cannot be made one"
         raise StateError(msg, hint="set `home` to another folder") from None
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
+        sync(folder.parent)
     if not stat.S_ISDIR(folder.lstat().st_mode):
         msg = f"the state folder {folder} is not a folder"
         raise StateError(msg, hint="move it away, or set `home` to another folder")

@@ -76,6 +76,12 @@ def is_alive(root: Descriptor, session: str) -> bool:
     return False
 
 
+def is_dead(root: Descriptor, session: str) -> bool:
+    """Whether the session's process ended and has left things: an orderly end leaves no file."""
+    path = f"{SESSIONS}/{session}"
+    return os.access(path, os.F_OK, dir_fd=root.fileno()) and not is_alive(root, session)
+
+
 def dead_sessions(root: Descriptor) -> list[str]:
     folder = os.open(SESSIONS, _READ | os.O_DIRECTORY, dir_fd=root.fileno())
     try:

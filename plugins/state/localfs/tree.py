@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import logging
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 
+from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.names import NAME
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.record import Record, decode
 from heronpy.plugins.state.localfs.spare import keep_spare, put_into_spare
 from heronpy.plugins.state.paths import Segments
-
-log = logging.getLogger(__name__)
 
 VALUE = "@value"
 TMP = "@tmp"
@@ -34,21 +33,27 @@ class Tree:
         self._root = root
 
     def read(self, segments: Segments) -> Record | None:
-        """The node's record; None for no value or a damaged one."""
+        """The node's record; None for no value. DamagedNode for one that is not what was written."""
         with self._folder(segments) as folder:
             return None if folder is None else _read_value(folder, segments)
 
-    def has_value(self, segments: Segments) -> bool:
-        """Whether there is a value, good or damaged."""
-        with self._folder(segments) as folder:
-            return folder is not None and VALUE in os.listdir(folder)
-
     def names(self, segments: Segments) -> list[str]:
-        """The children, sorted. A folder with neither a good value nor children is none."""
+        """The children, sorted. A folder with neither a value, good or damaged, nor children is none."""
         with self._folder(segments) as folder:
             if folder is None:
                 return []
-            return [name for name in _subfolders(folder) if _is_node(folder, name, (*segments, name))]
+            return [name for name in _subfolders(folder) if _is_node(folder, name)]
+
+    def children(self, segments: Segments) -> tuple[list[str], frozenset[str] | None]:
+        """The names, and the sessions that own any of them; None if that depends on what is further below."""
+        names = self.names(segments)
+        try:
+            records = [self.read((*segments, name)) for name in names]
+        except DamagedNode:
+            return names, None  # whose it is cannot be read
+        if any(record is None for record in records):
+            return names, None
+        return names, frozenset(record.owner for record in records if record is not None and record.owner)
 
     def put(self, segments: Segments, record: Record) -> None:
         """Store a record. A node that was not there appears with its missing parents in one rename."""
@@ -61,7 +66,8 @@ class Tree:
                 os.rename(name, missing[0], src_dir_fd=tmp, dst_dir_fd=parent)
             else:
                 self._replace(parent, tmp, name, record)
-            if durable:
+            if durable or missing:
+                # an ephemeral node's folders may get children that stay
                 os.fsync(parent)
 
     def _replace(self, parent: int, tmp: int, name: str, record: Record) -> None:
@@ -171,7 +177,7 @@ def _subfolders(folder: int) -> list[str]:
         return sorted(e.name for e in entries if NAME.fullmatch(e.name) and e.is_dir(follow_symlinks=False))
 
 
-def _is_node(parent: int, name: str, segments: Segments) -> bool:
+def _is_node(parent: int, name: str) -> bool:
     try:
         folder = os.open(name, _FOLDER, dir_fd=parent)
     except OSError as error:
@@ -179,9 +185,16 @@ def _is_node(parent: int, name: str, segments: Segments) -> bool:
             raise
         return False
     try:
-        return _read_value(folder, segments) is not None or bool(_subfolders(folder))
+        return _has_value(folder) or bool(_subfolders(folder))
     finally:
         os.close(folder)
+
+
+def _has_value(folder: int) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(VALUE, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _read_value(folder: int, segments: Segments) -> Record | None:
@@ -191,10 +204,16 @@ def _read_value(folder: int, segments: Segments) -> Record | None:
         if error.errno not in _ABSENT:
             raise
         return None
-    with os.fdopen(fd, "rb") as file:
-        record = decode(file.read())
+    path = f"/{'/'.join(segments)}"
+    try:
+        with os.fdopen(fd, "rb") as file:
+            record = decode(file.read())
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        raise DamagedNode(path, "the disk cannot read it") from error
     if record is None:
-        log.warning("the value of /%s is damaged and counts as missing", "/".join(segments))
+        raise DamagedNode(path, "its checksum differs")
     return record
 
 
@@ -207,7 +226,7 @@ def _write_chain(parent: int, names: Segments, data: bytes, durable: bool) -> No
         else:
             os.mkdir(names[1], 0o700, dir_fd=folder)
             _write_chain(folder, names[1:], data, durable)
-        if durable:
+        if durable or len(names) > 1:
             os.fsync(folder)
     finally:
         os.close(folder)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from heronpy.plugins.state.localfs import inotify
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.inotify import Event, Inotify
+from heronpy.plugins.state.localfs.node_watch import NodeWatch
 from heronpy.plugins.state.localfs.sessions import SESSIONS
 from heronpy.plugins.state.localfs.tree import VALUE, Tree
 from heronpy.plugins.state.paths import Segments
@@ -19,45 +20,26 @@ from heronpy.plugins.state.paths import Segments
 log = logging.getLogger(__name__)
 
 
-class NodeWatch:
-    """One watch. Its chain has the folders from the root towards the node, as far as they exist."""
+class ChainedWatch(NodeWatch):
+    """Its chain has the folders from the root towards the node, as far as they exist."""
 
     def __init__(self, watcher: Watcher, segments: Segments, callback: Callable[[], None]) -> None:
-        self.segments = segments
+        super().__init__(segments, callback)
+        self._watcher = watcher
         self.chain: list[int] = []
         self.changed = False
-        self._watcher = watcher
-        self._callback = callback
-        self._cancelled = False
-        # held while the callback runs, so that cancel() can promise that none starts later
-        self._calling = threading.RLock()
-
-    def cancel(self) -> None:
-        with self._calling:
-            self._cancelled = True
-        self._watcher.forget(self)
-
-    def fire(self) -> None:
-        with self._calling:
-            if self._cancelled:
-                return
-            try:
-                self._callback()
-            except Exception:
-                log.exception("the callback of a watch on /%s failed", "/".join(self.segments))
-
-    def end(self) -> None:
-        """As cancel(), for a watcher that is closing: does not wait for a callback that runs."""
-        self._cancelled = True
 
     @property
     def reached(self) -> bool:
         """Whether the node's own folder is there."""
         return len(self.chain) == len(self.segments) + 1
 
+    def leave(self) -> None:
+        self._watcher.forget(self)
+
 
 class Watcher:
-    """All watches of one state manager.
+    """All watches of a state manager that has an inotify instance.
 
     A change is told because an event said so, not because two looks differ: a child that went and came back
     between two looks is told too. Events of before watch() returned are taken from the queue there.
@@ -67,9 +49,9 @@ class Watcher:
         self._tree = tree
         self._sessions_ended = sessions_ended
         self._lock = threading.Lock()
-        self._watches: set[NodeWatch] = set()
+        self._watches: set[ChainedWatch] = set()
         #: folder number → the watches whose chain has it
-        self._interest: dict[int, set[NodeWatch]] = {}
+        self._interest: dict[int, set[ChainedWatch]] = {}
         #: sessions whose file was closed; empty when some may have been, None when none was
         self._ended: list[str] | None = None
         #: events were lost, so every chain has to be walked again
@@ -94,8 +76,8 @@ class Watcher:
                 raise
             undo.pop_all()
 
-    def add(self, segments: Segments, callback: Callable[[], None]) -> NodeWatch:
-        watch = NodeWatch(self, segments, callback)
+    def add(self, segments: Segments, callback: Callable[[], None]) -> ChainedWatch:
+        watch = ChainedWatch(self, segments, callback)
         with self._lock:
             self._watches.add(watch)
             self._resolve(watch)
@@ -105,7 +87,7 @@ class Watcher:
             os.eventfd_write(self._wake.fileno(), 1)
         return watch
 
-    def forget(self, watch: NodeWatch) -> None:
+    def forget(self, watch: ChainedWatch) -> None:
         with self._lock:
             if watch in self._watches:
                 self._watches.discard(watch)
@@ -183,7 +165,7 @@ class Watcher:
             watch.changed = True
         self._ended = self._ended or []
 
-    def _consider(self, watch: NodeWatch, event: Event) -> None:
+    def _consider(self, watch: ChainedWatch, event: Event) -> None:
         depth = watch.chain.index(event.folder)
         if depth == len(watch.segments):
             watch.changed |= event.name == VALUE or not event.name.startswith("@")
@@ -194,7 +176,7 @@ class Watcher:
             watch.changed |= depth + 1 == len(watch.segments)
             watch.changed |= watch.chain != before and (was_reached or watch.reached)
 
-    def _resolve(self, watch: NodeWatch) -> None:
+    def _resolve(self, watch: ChainedWatch) -> None:
         """Walk down as far as folders exist. Each is watched before the next is looked up: no gap."""
         chain: list[int] = []
         for depth in range(len(watch.segments) + 1):
@@ -207,7 +189,7 @@ class Watcher:
                 os.close(folder)
         self._follow(watch, chain)
 
-    def _follow(self, watch: NodeWatch, chain: list[int]) -> None:
+    def _follow(self, watch: ChainedWatch, chain: list[int]) -> None:
         for folder in set(chain) - set(watch.chain):
             self._interest.setdefault(folder, set()).add(watch)
         for folder in set(watch.chain) - set(chain):

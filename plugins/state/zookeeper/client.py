@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heronpy.kernel.errors import NodeMissing, StateError
-from heronpy.kernel.plugin.state_manager import Node
+from heronpy.kernel.errors import DamagedNode, NodeMissing
+from heronpy.kernel.plugin.state_manager import Node, not_damaged
 from heronpy.plugins.state.zookeeper.connection import Connection, naming
 from heronpy.plugins.state.zookeeper.settings import Settings
 from heronpy.plugins.state.zookeeper.tree import Tree
@@ -32,10 +32,12 @@ class Client:
             raise
 
     def read(self, path: str) -> Node:
-        """The node, or NodeMissing."""
+        """The node, or NodeMissing, or DamagedNode."""
         seen = -1
         while True:
             found = self.tree.find(path)
+            if found is not None and found.damage:
+                raise DamagedNode(path, found.damage)
             if found is None or found.record is None:
                 msg = f"there is no node {path}"
                 raise NodeMissing(msg)
@@ -43,9 +45,19 @@ class Client:
             if value is not None:
                 return Node(value, found.version)
             if found.version == seen:
-                msg = f"the value of {path} is damaged: parts of it are missing from ZooKeeper"
-                raise StateError(msg)
+                raise DamagedNode(path, "parts of it are missing from ZooKeeper")
             seen = found.version
+
+    def repair(self, path: str, value: bytes) -> int:
+        before = self.tree.find(path)
+        try:
+            self.read(path)
+        except DamagedNode:
+            if before is not None:
+                return self.writer.replace(path, value, before.version)
+        except NodeMissing:
+            pass
+        raise not_damaged(path)
 
     def delete_own(self, path: str) -> None:
         """Remove an ephemeral node of this session, if it is that."""

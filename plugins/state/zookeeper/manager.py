@@ -63,6 +63,10 @@ class ZooKeeperStateManager(StateManager):
         return super().own_address
 
     @override
+    def place(self) -> str:
+        return "ZooKeeper at " + ", ".join(f"{host}:{port}" for host, port in self._servers)
+
+    @override
     def warnings(self) -> Sequence[str]:
         if self._guarded:
             return ()
@@ -94,6 +98,13 @@ class ZooKeeperStateManager(StateManager):
         check_size(path, value)
         with self._client.naming(path):
             return self._client.writer.set(path, value, version)
+
+    @override
+    def repair(self, path: str, value: bytes) -> int:
+        node_segments_of(path)
+        check_size(path, value)
+        with self._client.naming(path):
+            return self._client.repair(path, value)
 
     @override
     def delete(self, path: str, *, recursive: bool = False) -> None:

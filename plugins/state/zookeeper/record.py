@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import secrets
+import struct
+import zlib
 
 import msgspec
+
+from heronpy.kernel.formats import RECORD, RELEASE
 
 #: a znode holds less than ZooKeeper's limit for one message, with room for what else is in it
 PART = 512 * 1024
 
 _WHOLE, _SPLIT = b"=", b"+"
 _NONCE = 16
+#: in front of each: format, heronpy's version, and a checksum of these and of what follows
+_HEAD = struct.Struct("<B3sI")
+_WRITER = bytes(map(int, RELEASE.split(".")))
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -23,9 +30,9 @@ class Record(msgspec.Struct, frozen=True):
     parts: int = 0
 
     def encode(self) -> bytes:
-        if self.parts:
-            return _SPLIT + self.nonce.encode() + str(self.parts).encode()
-        return _WHOLE + self.nonce.encode() + self.value
+        kind, rest = (_SPLIT, str(self.parts).encode()) if self.parts else (_WHOLE, self.value)
+        body = kind + self.nonce.encode() + rest
+        return _HEAD.pack(RECORD.written, _WRITER, _checksum(RECORD.written, _WRITER, body)) + body
 
 
 def new_nonce() -> str:
@@ -33,11 +40,22 @@ def new_nonce() -> str:
 
 
 def decode(data: bytes) -> Record | None:
-    """None for a node that has no value."""
+    """None for what is no record, or is damaged."""
+    if len(data) <= _HEAD.size:
+        return None
+    layout, writer, checksum = _HEAD.unpack_from(data)
+    data = data[_HEAD.size :]
+    if checksum != _checksum(layout, writer, data):
+        return None
+    RECORD.check(layout, ".".join(map(str, writer)), "the state tree in ZooKeeper")
     kind, nonce, rest = data[:1], data[1 : 1 + _NONCE].decode("ascii", "replace"), data[1 + _NONCE :]
     if kind == _SPLIT and rest.isdigit():
         return Record(nonce, parts=int(rest))
     return Record(nonce, rest) if kind == _WHOLE else None
+
+
+def _checksum(layout: int, writer: bytes, body: bytes) -> int:
+    return zlib.crc32(body, zlib.crc32(bytes([layout]) + writer))
 
 
 def pieces(value: bytes) -> list[bytes]:

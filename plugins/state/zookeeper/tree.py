@@ -28,8 +28,10 @@ class Found(msgspec.Struct, frozen=True):
     """A znode that is there."""
 
     stat: ZnodeStat
-    #: None when it only leads to others
+    #: None when it only leads to others, or is damaged
     record: Record | None
+    #: why it cannot be read
+    damage: str = ""
 
     @property
     def version(self) -> int:
@@ -149,7 +151,7 @@ class Tree:
         return [name for name, each, stat in found if stat is not None and self._counts(each, stat)]
 
     def _counts(self, path: str, stat: Any) -> bool:
-        if isinstance(stat, NoAuthError) or _checked(stat).dataLength:
+        if isinstance(stat, NoAuthError) or _checked(stat).dataLength or was_written(stat):
             return True
         if not stat.numChildren:
             return False
@@ -194,7 +196,15 @@ def _found(got: Any) -> Found | None:
     if isinstance(got, NoNodeError):
         return None
     data, stat = _checked(got)
-    return Found(stat, decode(data))
+    record = decode(data)
+    if record is None and (data or was_written(stat)):
+        return Found(stat, None, "it holds no record of heronpy's" if data else "it was emptied")
+    return Found(stat, record)
+
+
+def was_written(stat: ZnodeStat) -> bool:
+    """Whether it was set since it was made: no folder is, and a value is never empty."""
+    return bool(stat.version)
 
 
 def _checked(answer: Any) -> Any:

@@ -24,10 +24,18 @@ from kazoo.exceptions import (
     RuntimeInconsistency,
 )
 
-from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, VersionConflict
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, VersionConflict
 from heronpy.plugins.state.zookeeper.connection import Connection, Interrupted
 from heronpy.plugins.state.zookeeper.record import Record, new_nonce, pieces
-from heronpy.plugins.state.zookeeper.tree import GUARD, Found, Sight, Tree, part_paths, parts_folder
+from heronpy.plugins.state.zookeeper.tree import (
+    GUARD,
+    Found,
+    Sight,
+    Tree,
+    part_paths,
+    parts_folder,
+    was_written,
+)
 
 Operation = Callable[[TransactionRequest], None]
 
@@ -57,6 +65,8 @@ class Writer:
                 if sight.found is not None and sight.found.record is not None:
                     msg = f"the node {path} is there already"
                     raise NodeExists(msg)
+                if sight.found is not None and sight.found.damage:
+                    raise DamagedNode(path, sight.found.damage)
                 version = self._try_create(path, sight, record, ephemeral)
                 if version is not None:
                     return version
@@ -73,6 +83,21 @@ class Writer:
                 if version is not None:
                     return version
                 self._write_parts(path, record, parts, ephemeral=False)
+
+    def replace(self, path: str, value: bytes, seen: int) -> int:
+        """Set a value in place of a damaged one of this version; VersionConflict if it has another."""
+        record, parts = _new_record(value)
+        with self._parts(path, record, parts, ephemeral=False):
+            while True:
+                found = self._tree.look(path).found
+                if _is(found, record):
+                    return _version(found)
+                if found is None or found.version != seen:
+                    msg = f"the node {path} has changed"
+                    raise VersionConflict(msg, hint="read it again, then decide again")
+                version = _zxid(self._attempt(self._set(path, record.encode(), found.stat.version)))
+                if version is not None:
+                    return version
 
     def delete(self, path: str, *, recursive: bool) -> None:
         while True:
@@ -94,7 +119,7 @@ class Writer:
         parent = path.rpartition("/")[0]
         while parent:
             stat = self._tree.stat(parent)
-            if stat is None or stat.dataLength or stat.numChildren:
+            if stat is None or stat.dataLength or stat.numChildren or was_written(stat):
                 return
             if self._attempt(self._delete(parent, stat.version)) is None:
                 return
@@ -116,7 +141,9 @@ class Writer:
 
     def _try_set(self, path: str, sight: Sight, record: Record, wanted: int | None) -> int | None:
         found = sight.found
-        if found is None or found.record is None:
+        if found is not None and found.damage and wanted is not None:
+            raise DamagedNode(path, found.damage)
+        if found is None or (found.record is None and not found.damage):
             if wanted is not None:
                 msg = f"there is no node {path}"
                 raise NodeMissing(msg)

@@ -101,4 +101,5 @@ def test_the_defaults() -> None:
         "topology.max.spout.pending": 100,
         "topology.reliability.mode": "ATMOST_ONCE",
         "topology.enable.message.timeouts": True,
+        "topology.poison.deaths": 3,
     }

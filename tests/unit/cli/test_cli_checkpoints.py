@@ -207,7 +207,7 @@ def test_kill_takes_its_checkpoints_along_and_nobody_elses(
     saved(store, 5, name=NAME, execution="earlier")
     saved(store, 6, name="other")
     others = [name for name in store.names("") if execution not in name]
-    assert heronpy("kill", NAME).stdout == "WordCount is gone, with 2 checkpoints (2.9 KB)\n"
+    assert heronpy("kill", NAME).stdout == "WordCount is gone, and its 2 checkpoints (2.9 KB) with it\n"
     assert store.names("") == others
 
 
@@ -322,6 +322,18 @@ def test_a_topology_that_could_not_be_saved_is_refused(
     refused = heronpy("submit", file, "--dry-run", *once, "--set", assignment)
     assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
     assert refused.stderr.startswith(f"error: {complaint}")
+
+
+def test_nothing_is_killed_when_there_is_nothing_to_keep(
+    heronpy: Heronpy, execution: str, state: StateManager
+) -> None:
+    refused = heronpy("kill", NAME, "--keep-checkpoints")
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        "error: WordCount has no checkpoint to keep"
+        " (try: heronpy checkpoints WordCount --take, or kill without --keep-checkpoints)\n",
+    )
+    assert state.exists(f"/{NAME}/execution")
 
 
 def test_kept_checkpoints_are_found_and_deleted_by_name(
@@ -481,4 +493,4 @@ def test_state_that_no_component_takes_over_is_left_behind_when_that_is_wanted(
 def test_two_acts_at_once_are_refused(heronpy: Heronpy) -> None:
     refused = heronpy("checkpoints", NAME, "--take", "--verify")
     assert refused.exit_code == 2
-    assert refused.stderr.startswith("error: --take, --verify and --delete go one at a time")
+    assert refused.stderr.startswith("error: --take, --verify, --delete and --restore go one at a time")

@@ -323,10 +323,8 @@ def test_a_name_can_be_taken_only_once_and_read_until_it_is_killed(
 def test_a_name_that_does_not_exist_gets_a_suggestion(
     heronpy: Heronpy, config: Config, registry: Registry, prepared: Prepared, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (
-        heronpy("status", "nobody").stderr
-        == "error: no topology named 'nobody'; there is none (try: heronpy list)\n"
-    )
+    nowhere = f"no topology named 'nobody'; there is none in {config.home / 'state'}"
+    assert heronpy("status", "nobody").stderr == f"error: {nowhere} (try: heronpy list)\n"
     monkeypatch.setattr(scheduler_host, "start", lambda path: None)
     with open_state(config, registry) as state:
         submit(config, state, prepared)

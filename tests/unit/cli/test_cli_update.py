@@ -80,6 +80,7 @@ def state(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """A topology that runs as far as the state tree can tell; nobody answers for its master."""
     monkeypatch.setattr(topologies, "ANSWER_TIMEOUT", 0.05)
     monkeypatch.setattr(topologies, "MOMENT", 0.05)
+    monkeypatch.setattr(topologies, "SUCCESSION", 0.1)
     state = opening.open_state(config)
     path = tmp_path / "shop.py"
     path.write_text(SHOP)
@@ -191,7 +192,12 @@ def test_a_dry_run_shows_the_moves_and_writes_nothing(heronpy: Heronpy, state: S
         (["spnet=4"], 1, "no component 'spnet' in Shop; did you mean 'spent'? (components: orders, spent"),
         (["spent=0"], 2, "spent=0: a component keeps at least one instance"),
         (["spent=-1"], 2, "spent=-1: a component keeps at least one instance"),
-        (["spent=many"], 2, "'many' is not a number of instances (try: spent=4)"),
+        (
+            ["spent=many"],
+            2,
+            "'many' is not a number of instances (try: spent=4, the number that",
+        ),
+        (["spent=+1"], 2, "'+1' is not a number of instances"),
         (["spent"], 2, "'spent' does not say how many"),
         (["spent=3", "spent=4"], 2, "'spent' is given twice"),
         ([], 2, "nothing to change"),

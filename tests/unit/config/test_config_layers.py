@@ -298,3 +298,10 @@ def test_a_section_lists_its_settings_and_a_key_without_one_is_found() -> None:
         load_config("/dev/null", environ={}, flags={"log": "DEBUG"})
     with pytest.raises(ConfigError, match=r"'windw' \(from flag --set\); did you mean 'credit.window'\?"):
         load_config("/dev/null", environ={}, flags={"windw": "1s"})
+
+
+def test_a_misspelt_section_of_the_topology_is_guessed() -> None:
+    with pytest.raises(
+        ConfigError, match=r"unknown setting 'topolgy.stmgrs' .*; did you mean 'topology.stmgrs'\?"
+    ):
+        load_config(environ={}, flags={"topolgy.stmgrs": "1"})

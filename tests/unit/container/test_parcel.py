@@ -14,7 +14,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from support.needs import needs_second_account
 from support.second_account import STRANGER, as_stranger, shared_folder
@@ -27,6 +26,7 @@ from heronpy.container.parcel.code import code_files, relocated
 from heronpy.container.parcel.distributions import files_of, with_requirements
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PluginError, UserError
+from heronpy.kernel.formats import LAUNCH as LAUNCH_FORMAT
 from heronpy.kernel.plans import Source
 from heronpy.kernel.plugin import Registry
 
@@ -153,7 +153,7 @@ def arrive(
     folder.mkdir(exist_ok=True)
     shutil.copy(package, folder / PACKAGE)
     launch = TopologyLaunch("far", execution_of(folder), config.to_plain(), "", "", True)
-    parcel = msgspec.to_builtins(Parcel.of(launch, sha256_of(package), ()))
+    parcel = json.loads(LAUNCH_FORMAT.encode(Parcel.of(launch, sha256_of(package), ())))
     (folder / LAUNCH).write_text(json.dumps({**parcel, **changes}))
     with tempfile.TemporaryDirectory(prefix="far") as there:
         home = {"TMPDIR": str(temporary or there), "PATH": os.defpath}

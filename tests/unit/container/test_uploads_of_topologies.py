@@ -9,6 +9,7 @@ import pytest
 
 from heronpy.container.folders import create_launch
 from heronpy.container.launch import TopologyLaunch
+from heronpy.container.shipped import write_shipped
 from heronpy.container.uploads import clear_uploads, upload, uploads_of
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.plans import Source
@@ -27,7 +28,7 @@ def submitted(config: Config, state: StateManager, name: str, code: Path) -> Non
     execution = Execution(launch.execution, "me", 0.0, "0", "test", "far", "localfs")
     state.set(Tree(name).execution, msgspec.json.encode(execution))
     files = upload(launch, Registry.load(), Source(str(code / "topology.py"), (), (str(code),)))
-    state.set(Tree(name).shipped, msgspec.json.encode(files))
+    write_shipped(state, name, files)
 
 
 def test_the_same_code_of_two_topologies_is_there_until_both_are_gone(

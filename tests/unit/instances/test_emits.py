@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from heronpy import Bolt, Grouping, Spout, Topology
+from heronpy import Bolt, Grouping, Spout, Stream, Topology
 from heronpy.instances.emits import emits_of, located
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.testing import TopologyTest
@@ -59,6 +59,21 @@ def test_where_several_lines_emit_it_is_one_of_them() -> None:
     assert str(located(TupleTooLarge("too large"), Two)) == (
         f"too large; it was emitted at one of test_emits.py:{first}, test_emits.py:{second} {HINT}"
     )
+
+
+class Streams(Spout):
+    outputs = ["picture", Stream(fields=["name"], name="names"), Stream(fields=["why"], name="errors")]
+
+    def next_tuple(self) -> None:
+        self.emit(["x"])  # plain
+        self.emit(["n"], stream="names")
+        self.emit(["w"], stream="errors")
+
+
+def test_of_several_lines_those_on_the_stream_are_named() -> None:
+    assert emits_of(Streams, "names") == [f"test_emits.py:{line_of(Streams, 'stream=')}"]
+    assert emits_of(Streams, "default") == [f"test_emits.py:{line_of(Streams, '# plain')}"]
+    assert len(emits_of(Streams)) == 3
 
 
 def test_a_class_without_a_file_has_no_lines() -> None:

@@ -227,10 +227,20 @@ def test_a_receiver_that_is_started_again_gets_a_fresh_start() -> None:
     assert emitter.link.values == [["word", number] for number in range(4)]
 
 
-def test_grants_from_nowhere_and_for_a_predecessor_are_refused() -> None:
-    emitter = Emitter()
-    assert not emitter.outbox.on_grant(77, RECEIVER, HELLO)
-    assert not emitter.outbox.on_grant(SINK, RECEIVER, Grant(MY_INCARNATION - 1, 10**9, 10**9))
+def test_a_grant_of_a_task_that_is_not_fed_or_was_replaced_is_refused() -> None:
+    outbox = Emitter().outbox
+    assert not outbox.on_grant(77, RECEIVER, HELLO)
+    assert outbox.on_grant(SINK, RECEIVER + 1, HELLO)
+    assert not outbox.on_grant(SINK, RECEIVER, Grant(MY_INCARNATION, 0, 10))
+
+
+def test_a_grant_for_a_predecessor_changes_nothing_and_is_no_alarm() -> None:
+    emitter = Emitter(credit_initial=1)
+    assert emitter.outbox.on_grant(SINK, RECEIVER, Grant(MY_INCARNATION - 1, 10**9, 10**9))
+    for number in range(5):
+        emitter.emit("word", number)
+    emitter.outbox.flush()
+    assert emitter.link.sizes == [1]
 
 
 def test_a_batch_that_would_not_fit_into_a_frame_is_sent_in_parts() -> None:

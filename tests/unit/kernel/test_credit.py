@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heronpy.kernel.credit import HELLO, Arrival, Grant, Receiving, Spending
+from heronpy.kernel.credit import HELLO, Arrival, Grant, LastWord, Receiving, Spending
 from heronpy.kernel.errors import ProtocolError
 
 INITIAL = 16
@@ -181,8 +181,11 @@ def test_a_window_that_has_grown_is_told_although_little_was_consumed() -> None:
 class Channel:
     """An emitter and a receiver with a bad network between them."""
 
-    def __init__(self, dice: random.Random) -> None:
+    def __init__(self, dice: random.Random, *, written: bool = False) -> None:
         self.dice = dice
+        #: whether emitters write down how far they are, and what those that died had written
+        self.written = written
+        self.last_words: list[LastWord] = []
         self.emitter = 1
         self.receiver = 1
         self.spending = Spending(self.emitter, MAX_BYTES)
@@ -241,7 +244,8 @@ class Channel:
                 self.accepted |= tuples
                 self.queue.append((emitter, count))
         else:
-            missing = self.receiving.on_probe(emitter, position)
+            last = [word for word in self.last_words if word.emitter < emitter]
+            missing = self.receiving.on_probe(emitter, position, last)
             self.say(idle=True)
         self.known_missing += missing
         self.missing = missing if self.receiving.source != before else self.missing + missing
@@ -266,7 +270,7 @@ class Channel:
             number = self.dice.randrange(len(self.grants))
             heard = self.grants[number] if self.dice.random() < 0.1 else self.grants.pop(number)
             self.spending.on_grant(*heard)
-            if heard[1] == HELLO:
+            if heard[1].is_hello:
                 self.probe()
 
     def lose(self) -> None:
@@ -279,6 +283,8 @@ class Channel:
 
     def restart_emitter(self) -> None:
         self.known_maybe += self.spending.maybe_lost
+        if self.written:
+            self.last_words.append(LastWord(self.emitter, self.spending.sent, self.unsent))
         self.unsent = 0
         self.emitter += 1
         self.spending = Spending(self.emitter, MAX_BYTES)
@@ -286,6 +292,9 @@ class Channel:
 
     def restart_receiver(self) -> None:
         self.known_maybe += self.receiving.maybe_lost
+        hello = HELLO
+        if self.written and self.receiving.source:
+            hello = Grant(self.receiving.source, self.receiving.consumed, limit=0)
         if self.repeats:  # nobody sends to a successor what its predecessor was sent
             self.frames.popleft()
             self.repeats = False
@@ -296,7 +305,7 @@ class Channel:
         self.granted.clear()
         self.first_seen = None
         self.missing = 0
-        self.grants.append((self.receiver, HELLO))
+        self.grants.append((self.receiver, hello))
 
     @property
     def acquainted(self) -> bool:
@@ -372,9 +381,12 @@ def test_no_more_is_sent_than_was_granted(seed: int) -> None:
     steps=st.lists(st.sampled_from([*STEPS, *STEPS, *RESTARTS]), max_size=250),
     seed=st.integers(0, 2**32),
 )
-def test_what_was_lost_lies_in_the_interval_that_is_reported(steps: list[str], seed: int) -> None:
+@pytest.mark.parametrize("written", [False, True])
+def test_what_was_lost_lies_in_the_interval_that_is_reported(
+    steps: list[str], seed: int, written: bool
+) -> None:
     """As long as no two die before either has heard of the other: then nobody is left who knew."""
-    channel = Channel(random.Random(seed))
+    channel = Channel(random.Random(seed), written=written)
     for step in steps:
         if step in RESTARTS and not channel.acquainted:
             continue
@@ -387,3 +399,20 @@ def test_what_was_lost_lies_in_the_interval_that_is_reported(steps: list[str], s
         channel.settle()
     lost = channel.emitted - channel.processed
     assert channel.known_missing <= lost <= channel.known_missing + channel.maybe_lost
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    steps=st.lists(st.sampled_from([*STEPS, *STEPS, "restart_emitter"]), max_size=250),
+    seed=st.integers(0, 2**32),
+)
+def test_emitters_that_write_down_how_far_they_are_leave_no_doubt(steps: list[str], seed: int) -> None:
+    """Also if one dies before it was heard: the next tells of both."""
+    channel = Channel(random.Random(seed), written=True)
+    for step in steps:
+        getattr(channel, step)()
+    channel.settle()
+    while channel.unsent:
+        channel.emit()
+        channel.settle()
+    assert channel.emitted - channel.processed == channel.known_missing + channel.maybe_lost

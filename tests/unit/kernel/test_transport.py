@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import socket
@@ -13,7 +14,7 @@ import pytest
 import zmq
 
 from heronpy.kernel.errors import MessageTooLarge, UserError
-from heronpy.kernel.transport import Dealer, Delivery, KeyPair, Router, Transport
+from heronpy.kernel.transport import Dealer, Delivery, KeyPair, Router, Transport, descriptors
 from heronpy.kernel.transport.curve import PARKED_MAX
 from heronpy.kernel.transport.sockets import SMALLEST_LIMIT
 
@@ -188,6 +189,36 @@ def test_those_who_wait_for_their_key_are_few_however_often_they_come(transport:
     for number in range(2 * PARKED_MAX):
         gatekeeper._park(key, [b"id", b"", b"1.0", b"%d" % number, b"", b"10.0.0.1", b"", b"CURVE", key])
     assert len(gatekeeper._parked) == PARKED_MAX
+
+
+def test_the_oldest_of_too_many_unfinished_handshakes_ends_and_no_finished_one_does(
+    transport: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descriptors, "MOST_UNFINISHED", 8)
+    server = Server(transport(handshake=60.0))
+    client = transport()
+    server.transport.gatekeeper.allow([client.keys.public])
+    dealer = client.dealer_tcp(server.router.endpoint, b"early", server.transport.keys.public)
+    dealer.send([b"before"])
+    assert server.receive(5) == [b"early", b"before"]
+
+    host, _, port = server.router.endpoint.removeprefix("tcp://").rpartition(":")
+    with contextlib.ExitStack() as opened:
+        strangers = [
+            opened.enter_context(socket.create_connection((host, int(port)), timeout=10)) for _ in range(40)
+        ]
+        server.until_rejected(32)
+        for turned_away in strangers[:31]:
+            while turned_away.recv(100):
+                pass
+        later = client.dealer_tcp(server.router.endpoint, b"late", server.transport.keys.public)
+        for each in (dealer, later):
+            each.send([b"after"])
+        came = {bytes(parts[0]) for _ in range(2) if (parts := server.receive(5)) is not None}
+        assert came == {b"early", b"late"}
+        assert server.router.send(b"early", b"the same connection") is Delivery.SENT
+        assert receive(dealer) == [b"the same connection"]
+    assert 32 <= server.rejected <= 40
 
 
 def test_a_client_that_takes_another_for_its_server_delivers_nothing(transport: Maker) -> None:

@@ -382,3 +382,27 @@ def test_an_object_of_the_file_reaches_the_instance(write: Write) -> None:
     assert pickle.loads(count.inputs[0].grouping.pickled).choose_tasks([5]) == [5]
     assert pickle.loads(count.opaque_config["key"])(1) == 2
     assert import_user_module(plan.source).T.topology_name == "T"
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("words = Words.spec(parallelism=2)", "par=…"),
+        ("count = Count.spec(input={})", "inputs=…"),
+        ("count = Count.spec(xyzzy=1)", "one of name, par, config, optional_outputs, inputs"),
+        ("count = Count.spec(inputs={None: Grouping.SHUFLE})", "SHUFFLE"),
+        ("words = Words(par=2)", "CLASS.spec(par=…): the engine makes the component itself"),
+        ("from heronpy import Spoutt", "Spout"),
+        ("from heronpy import Xyzzy", None),
+        ("Count.proces", None),
+    ],
+)
+def test_a_misspelt_name_of_ours_has_its_remedy(write: Write, line: str, hint: str | None) -> None:
+    with pytest.raises(LoadError) as caught:
+        load_topologies(write(f"class WordCount(Topology):\n    {line}\n"))
+    assert str(caught.value).partition(" (try: ")[2].removesuffix(")") == (hint or "")
+
+
+def test_a_component_that_is_written_twice_is_refused(write: Write) -> None:
+    with pytest.raises(LoadError, match="the component 'count' is written twice: give the second another"):
+        load_topologies(write(BODY + "    count = Count.spec(inputs={words: Grouping.ALL})\n"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.emitter import Emitter
 
 from heronpy.component import make_component
 from heronpy.errors import DefinitionError
@@ -144,3 +145,12 @@ def test_an_error_with_no_frame_of_the_users_is_told_all_the_same() -> None:
     failure = describe_user_error(DefinitionError("nothing there"))
     assert (failure.summary, failure.file, failure.line) == ("nothing there", "", 0)
     assert "nothing there" in failure.traceback
+
+
+def test_emit_of_one_value_says_what_emit_takes() -> None:
+    emitter = Emitter()
+    with pytest.raises(TypeError) as caught:
+        emitter.collector.emit(1, "default", None, False)  # type: ignore[arg-type]
+    assert describe_user_error(caught.value).summary.startswith(
+        "TypeError: 'int' object is not iterable: emit() takes a list of values, as in self.emit([1])"
+    )

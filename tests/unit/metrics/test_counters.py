@@ -6,7 +6,7 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.metrics import sample_metrics
 
 #: changes by itself, and is there in every process
-OWN = {"cpu_seconds": "counter", "memory_bytes": "gauge"}
+OWN = {"cpu_seconds": "counter", "memory_bytes": "gauge", "started_seconds": "gauge"}
 
 
 def told(counters: Counters) -> dict[tuple[str, ...], tuple[float, str]]:
@@ -25,9 +25,10 @@ def test_a_task_that_did_nothing_says_so() -> None:
     assert said == {
         **{
             (name,): (0.0, "counter")
-            for name in ("acked", "failed", "busy_seconds", "calls", "missing", "maybe_lost", "rejected")
+            for name in ("acked", "failed", "busy_seconds", "calls", "missing", "rejected", "poisoned")
         },
         ("waiting_seconds",): (0.0, "counter"),
+        ("maybe_lost",): (0.0, "gauge"),
         ("queued",): (0.0, "gauge"),
         ("pending",): (0.0, "gauge"),
         ("pending_limit",): (0.0, "gauge"),

@@ -212,3 +212,11 @@ def test_without_the_library_the_error_says_how_to_get_it(tmp_path: Path) -> Non
         "the metric sink 'prometheus' needs a library that is not installed: prometheus_client"
         " (try: pip install 'heron-py[prometheus]')"
     )
+
+
+def test_a_misspelt_setting_is_refused() -> None:
+    config = load_config(environ={}, flags={"plugins.prometheus.prot": "9400"})
+    with pytest.raises(
+        ConfigError, match=r"has no setting plugins.prometheus.prot \(try: plugins.prometheus.port="
+    ):
+        Prometheus.preflight(config, [1], here=True)

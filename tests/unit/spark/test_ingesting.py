@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -21,10 +20,11 @@ from support.ingesting import PREFIX, Life, write_batch, write_pieces
 from heronpy import CheckpointStore
 from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.formats import SPARK
 from heronpy.kernel.plugin.checkpoint_store import checked_object
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.spark import ingest_spout
-from heronpy.spark.batches import Piece, marked, of_query, of_write, publish, waiting
+from heronpy.spark.batches import Piece, Pieces, marked, of_query, of_write, publish, waiting
 from heronpy.spark.shelf import Shelf
 
 TASKS = (2, 3)
@@ -190,7 +190,7 @@ def test_a_batch_waits_for_those_before_it_that_others_read(store: Opener, inges
     for number in range(2):
         piece = write_pieces(ingest, of_query("q", number), [number], 1)
         # the first is for split 2, the second for split 0
-        data = msgspec.json.encode([Piece(*piece[0], split=2 - 2 * number)])
+        data = SPARK.encode(Pieces([Piece(*piece[0], split=2 - 2 * number)]))
         ingest.write(of_query("q", number).manifest, data)
     assert quick.turn(2) == [1]
     quick.transactions.prepare(1)
@@ -208,7 +208,7 @@ def test_a_batch_waits_for_those_before_it_that_others_read(store: Opener, inges
 def test_what_a_death_left_of_a_share_is_read_once(store: Opener, ingest: Shelf) -> None:
     pieces = write_pieces(ingest, of_query("q", 0), range(8), 2)
     manifest = [Piece(*piece, split=0) for piece in pieces]
-    ingest.write(of_query("q", 0).manifest, msgspec.json.encode(manifest))
+    ingest.write(of_query("q", 0).manifest, SPARK.encode(Pieces(manifest)))
     write_batch(ingest, of_query("q", 1), range(10, 13), 1)
     ingest.delete(pieces[0][0])
     life = Life(store, 2, {}, reliability="at_most_once", splits=("0", "1", "2", "3"))

@@ -15,6 +15,7 @@ from support.ingesting import PREFIX, SCHEMA, Life
 
 from heronpy import CheckpointStore
 from heronpy.kernel.errors import TimedOut, UserError
+from heronpy.spark.arrow_stream import from_stream
 from heronpy.spark.batches import Batch, of_query, publish, take_over, waiting
 from heronpy.spark.batches import read_manifest as manifest_of
 from heronpy.spark.options import Options
@@ -56,7 +57,7 @@ def test_a_batch_is_there_when_the_driver_commits(tmp_path: Path, ingest: Shelf)
     assert manifest is not None
     (piece,) = manifest
     assert piece.rows == 3
-    with pyarrow.ipc.open_stream(ingest.read(piece.name)) as stream:
+    with from_stream(ingest.read(piece.name), piece.name) as stream:
         assert stream.read_all().to_pylist() == [{"number": n, "word": "w"} for n in (1, 2, 3)]
 
 

@@ -10,7 +10,16 @@ import pytest
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
+from heronpy.plugins.state.localfs.node_watch import Watching
+from heronpy.plugins.state.localfs.poller import Poller
 from heronpy.testing.contracts.state_manager import StateManagerContract
+
+
+class WithoutInotify(LocalFsStateManager):
+    """As for a user whose inotify instances are all taken."""
+
+    def _new_watcher(self) -> Watching:
+        return Poller(self._root, self._tree, self._sessions_ended)
 
 
 class TestLocalFs(StateManagerContract):
@@ -23,3 +32,8 @@ class TestLocalFs(StateManagerContract):
 
     def config(self) -> Config:
         return load_config(os.devnull, environ={}, flags={"home": str(self.home)})
+
+
+class TestLocalFsWithoutInotify(TestLocalFs):
+    def make(self) -> StateManager:
+        return WithoutInotify()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import struct
 import zlib
 from collections.abc import Callable
@@ -12,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from heronpy.kernel.errors import HeronError, NodeMissing, StateError
-from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.errors import DamagedNode, HeronError, NodeMissing, StateError, VersionConflict
+from heronpy.kernel.plugin.state_manager import Node, StateManager
 from heronpy.plugins.state.localfs.record import Record, decode
 from heronpy.testing.contracts.state_manager import SOON, Told
 
@@ -41,30 +40,61 @@ def test_a_record_cut_or_flipped_anywhere_is_none(value: bytes, data: st.DataObj
     assert decode(stored + b"x") is None
 
 
-def test_a_torn_value_counts_as_missing_and_is_said(
-    state: StateManager, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_torn_value_is_neither_there_nor_missing(state: StateManager, tmp_path: Path) -> None:
     version = state.create("/t/plan", b"a plan")
     file = tmp_path / "state/t/plan/@value"
     file.write_bytes(file.read_bytes()[:-1])
 
-    with caplog.at_level(logging.WARNING), pytest.raises(NodeMissing):
-        state.get("/t/plan")
-    assert caplog.messages == ["the value of /t/plan is damaged and counts as missing"]
-    with pytest.raises(NodeMissing):
-        state.set("/t/plan", b"x", version=version)
-    assert state.children("/t") == []
-    assert state.create("/t/plan", b"again") > version
+    for call in (
+        lambda: state.get("/t/plan"),
+        lambda: state.set("/t/plan", b"x", version=version),
+        lambda: state.create("/t/plan", b"x"),
+        lambda: state.create("/t/plan", b"x", ephemeral=True),
+    ):
+        with pytest.raises(DamagedNode, match=r"the node /t/plan of the state tree is damaged"):
+            call()
+    assert state.exists("/t/plan")
+    assert state.children("/t") == ["plan"]
+    repaired = state.repair("/t/plan", b"again")
+    assert repaired > version
+    assert state.get("/t/plan") == Node(b"again", repaired)
 
 
-def test_a_torn_node_that_is_made_again_is_told_to_who_watches_its_parent(
+def test_what_is_not_damaged_is_not_repaired(state: StateManager) -> None:
+    state.create("/t/plan", b"a plan")
+    for path in ("/t/plan", "/t", "/other"):
+        with pytest.raises(VersionConflict, match=f"the node {path} is not damaged"):
+            state.repair(path, b"x")
+    assert state.get("/t/plan").value == b"a plan"
+    assert not state.exists("/other")
+
+
+def test_a_torn_value_can_be_deleted_and_set_without_a_version(state: StateManager, tmp_path: Path) -> None:
+    for path in ("/t/one", "/t/two"):
+        state.create(path, b"a plan")
+        (tmp_path / f"state{path}/@value").write_bytes(b"")
+    state.delete("/t/one")
+    state.set("/t/two", b"again")
+    assert state.children("/t") == ["two"]
+    assert state.get("/t/two").value == b"again"
+
+
+def test_a_torn_node_of_a_dead_owner_goes_with_it(open_state: Opener, tmp_path: Path) -> None:
+    owner = open_state(tmp_path)
+    owner.create("/t/pulse", b"alive", ephemeral=True)
+    (tmp_path / "state/t/pulse/@value").write_bytes(b"")
+    owner.close()
+    assert open_state(tmp_path).children("/") == []
+
+
+def test_a_torn_node_that_is_made_again_is_told_to_who_watches_it(
     state: StateManager, tmp_path: Path
 ) -> None:
     state.create("/t/plan", b"a plan")
     (tmp_path / "state/t/plan/@value").write_bytes(b"")
     told = Told()
-    state.watch("/t", told)
-    state.create("/t/plan", b"again")
+    state.watch("/t/plan", told)
+    state.repair("/t/plan", b"again")
     assert told.within(SOON)
 
 

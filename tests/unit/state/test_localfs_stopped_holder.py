@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,10 @@ os.kill(os.getpid(), signal.SIGSTOP)
 
 
 def test_others_read_on_and_are_told_and_go_on_when_it_is_gone(
-    state: StateManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: StateManager,
+    open_state: Callable[[Path], StateManager],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("heronpy.plugins.state.localfs.guard.LOCK_SECONDS", 0.2)
     state.set("/a", b"1")
@@ -34,6 +38,8 @@ def test_others_read_on_and_are_told_and_go_on_when_it_is_gone(
         with pytest.raises(StateError, match=r"another process has kept the state folder locked for 0\.2 s"):
             state.set("/a", b"2")
         assert state.get("/a").value == b"1"
+        late = open_state(tmp_path)
+        assert (late.children("/"), late.get("/a").value) == (["a"], b"1")
         holder.kill()
     state.set("/a", b"2")
     assert state.get("/a").value == b"2"

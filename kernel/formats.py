@@ -1,0 +1,115 @@
+"""The formats of all that is stored: which ones this version writes and reads, and what it says of others.
+
+A format gets its next number when this version would write what earlier ones read wrongly, or not at all. A
+field with a default is no reason for that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from heronpy.kernel.errors import OtherCheckpointFormat, OtherFormat, OtherNodeFormat
+
+T = TypeVar("T")
+
+#: this version of heronpy; a constant, because code that was shipped to another machine may have no metadata
+RELEASE: Final = "0.1.0"
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What stands in front of the fields of a JSON object that is stored.
+
+    Absent: format 1, from before it was written down.
+    """
+
+    format: int = 1
+    heronpy: str = ""
+
+
+class Format(NamedTuple):
+    """One kind of thing that is stored."""
+
+    written: int
+    read: frozenset[int]
+    error: type[OtherFormat] = OtherFormat
+
+    def check(self, found: int, by: str, what: str) -> None:
+        """OtherFormat with the version that reads it, unless this one does."""
+        if found not in self.read:
+            known = " and ".join(map(str, sorted(self.read)))
+            writer = f"heronpy {by}" if by else "another heronpy"
+            msg = (
+                f"{what} was written in format {found} by {writer};"
+                f" this is heronpy {RELEASE}, which reads format {known}"
+            )
+            raise self.error(msg, hint=f"heronpy {by}" if by else "the version that wrote it")
+
+    def encode(self, value: Any) -> bytes:
+        """The JSON of a struct, the format in front of its fields."""
+        head, fields = msgspec.json.encode(Head(self.written, RELEASE)), msgspec.json.encode(value)
+        return head if fields == b"{}" else head[:-1] + b"," + fields[1:]
+
+    def decode(self, data: bytes, kind: type[T], what: str, *, any_format: bool = False) -> T:
+        """The struct in the JSON; OtherFormat if this version does not read it, DecodeError if there is none.
+
+        `any_format` is for what ends a topology: it compares what it finds with the processes that it sees.
+        """
+        if not any_format:
+            head = msgspec.json.decode(data, type=Head)
+            self.check(head.format, head.heronpy, what)
+        return msgspec.json.decode(data, type=kind)
+
+    def is_other(self, data: bytes) -> bool:
+        """Whether it says of itself that it has a format which this version does not read."""
+        try:
+            return msgspec.json.decode(data, type=Head).format not in self.read
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return False
+
+    def first_line(self, word: str) -> bytes:
+        """In front of bytes that are no JSON."""
+        return f"heronpy {word} {self.written} {RELEASE}\n".encode()
+
+    def behind_line(self, data: bytes, word: str, what: str) -> int:
+        """Where the bytes behind that line begin; 0 if there is none. OtherFormat as for `decode`."""
+        line = re.match(rb"heronpy %s (\d{1,9}) ([\w.+]{1,40})\n" % word.encode(), data)
+        if line is None:
+            return 0
+        self.check(int(line[1]), line[2].decode(), what)
+        return line.end()
+
+
+_FIRST: Final = frozenset({1})
+
+#: values of the nodes of the state tree
+NODE: Final = Format(1, _FIRST, OtherNodeFormat)
+#: what the state managers `localfs` and `zookeeper` put around a value
+RECORD: Final = Format(1, _FIRST, OtherNodeFormat)
+#: manifests of checkpoints, and the references beside them
+MANIFEST: Final = Format(1, _FIRST, OtherCheckpointFormat)
+#: objects with the state of a task, and all that is in them
+STATE_OBJECT: Final = Format(1, _FIRST, OtherCheckpointFormat)
+#: how the sinks of heronpy name what they have prepared
+HANDLE: Final = Format(1, _FIRST, OtherCheckpointFormat)
+#: launch files, and how they travel to other machines
+LAUNCH: Final = Format(1, _FIRST)
+#: which process leads a container, as its machine remembers it
+SESSION: Final = Format(1, _FIRST)
+#: what Spark and a topology leave for each other in the checkpoint store
+SPARK: Final = Format(1, _FIRST)
+
+#: of frames and control messages: all processes of a topology speak the same
+PROTOCOL: Final = 1
+
+
+def check_protocol(topology: str, spoken: int, by: str) -> None:
+    """OtherFormat unless this version speaks what the processes of a topology speak."""
+    if spoken != PROTOCOL:
+        msg = (
+            f"the processes of {topology!r} speak protocol {spoken} of heronpy {by};"
+            f" this is heronpy {RELEASE}, which speaks protocol {PROTOCOL}"
+        )
+        raise OtherFormat(msg, hint=f"heronpy {by}")
