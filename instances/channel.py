@@ -32,7 +32,17 @@ class Channel:
 class Lane:
     """The open batch of one stream towards one task."""
 
-    __slots__ = ("channel", "edges", "limit", "moved_to", "opened_at", "rows", "stream")
+    __slots__ = (
+        "_limit",
+        "channel",
+        "due",
+        "edges",
+        "moved_to",
+        "noted",
+        "opened_at",
+        "rows",
+        "stream",
+    )
 
     def __init__(self, channel: Channel, stream: int, limit: int) -> None:
         self.channel = channel
@@ -40,9 +50,27 @@ class Lane:
         self.rows: list[Row] = []
         #: for each row, what it is anchored to; empty where nothing is tracked
         self.edges: list[Edges] = []
-        #: a batch of this many rows is full; follows the size of the rows
-        self.limit = limit
+        #: the most rows that the batch has according to the note for a successor of this task
+        self.noted = 0
+        self._limit = limit
+        #: with this many rows the outbox is called: they are full, or more than was noted
+        self.due = 1
         self.opened_at = 0.0
         #: Of a lane of a plan that is no longer in force: takes out what is put into it. An emit() that
         #: waited while the plan changed goes on with the lanes that it had chosen before.
         self.moved_to: Callable[[Lane], None] | None = None
+
+    @property
+    def limit(self) -> int:
+        """A batch of this many rows is full; follows the size of the rows."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, rows: int) -> None:
+        self._limit = rows
+        self.due = min(rows, self.noted + 1)
+
+    def note(self, rows: int) -> None:
+        """So many rows are covered by the note for a successor."""
+        self.noted = rows
+        self.due = min(self._limit, rows + 1)

@@ -43,7 +43,7 @@ class PlainWays(NamedTuple):
     #: the one thread that may emit
     thread: list[int]
     opened: Callable[[Lane], None]
-    full: Callable[[Lane], None]
+    grown: Callable[[Lane], None]
     #: stream → how many values a tuple has, and who gets it; a stream that is not here is not plain
     choices: dict[str, tuple[int, Callable[[Row], Sequence[Lane]]]]
 
@@ -191,12 +191,12 @@ class Collector:
         """For functions of their own, because every look-up on self would be paid for by every tuple."""
         outbox = self._outbox
         return PlainWays(
-            self._settled, self._emitted, self._thread, outbox.opened, outbox.full, self._plain_choices
+            self._settled, self._emitted, self._thread, outbox.opened, outbox.grown, self._plain_choices
         )
 
     def short_way(self) -> ShortEmit:
         """emit() of all that is no root."""
-        settled, emitted, thread, opened, full, choices = self.plain_ways()
+        settled, emitted, thread, opened, grown, choices = self.plain_ways()
 
         def short_emit(values: Sequence[Any], stream: str, root: int = 0) -> int:
             if stream not in choices or get_ident() != thread[0]:
@@ -220,8 +220,8 @@ class Collector:
                 size = len(rows)
                 if size == 1:
                     opened(lane)
-                elif size >= lane.limit:
-                    full(lane)
+                elif size >= lane.due:
+                    grown(lane)
             return xor
 
         return short_emit

@@ -62,8 +62,6 @@ class Outbox:
         self._counters = counters
         self._clock = clock
         self._pauses = plan.logical.component(plan.task(task).component).kind == "spout"
-        #: rows that an open batch may have: an overfull one has twice its limit
-        self._most_open = settings.batch_tuples * (2 if self._pauses else 1)
         self._channels: dict[int, Channel] = {}
         #: lanes with rows in them, oldest first
         self._open: dict[Lane, None] = {}
@@ -116,6 +114,7 @@ class Outbox:
             lane.moved_to(lane)
             return
         lane.opened_at = self._clock()
+        lane.note(len(lane.rows))
         self._open[lane] = None
         lane.channel.open[lane] = None
         if lane.channel.room() <= 0:
@@ -134,11 +133,19 @@ class Outbox:
         lane.rows.append(row)
         if len(lane.rows) == 1:
             self.opened(lane)
-        elif len(lane.rows) >= lane.limit:
-            self.full(lane)
+        elif len(lane.rows) >= lane.due:
+            self.grown(lane)
+
+    def grown(self, lane: Lane) -> None:
+        """A lane is full, or has more rows than are noted of it."""
+        self.full(lane)
+        if len(lane.rows) > lane.noted:
+            # Twice as many: a batch is noted a few times, not at every row.
+            lane.note(2 * len(lane.rows))
+            self._note(lane.channel)
 
     def full(self, lane: Lane) -> None:
-        """A lane has reached its limit: send, or wait until the receiver lets us."""
+        """While a lane has reached its limit: send, or wait until the receiver lets us."""
         while len(lane.rows) >= lane.limit:
             if self._send(lane):
                 continue
@@ -331,7 +338,9 @@ class Outbox:
         lane.edges.extend(edges)
         if self._pauses and len(lane.rows) >= lane.limit:
             self.overfull[lane] = None
-        self._note(channel)
+        if len(lane.rows) > lane.noted:
+            lane.note(2 * len(lane.rows))
+            self._note(channel)
 
     def send_barriers(self, checkpoint: int) -> None:
         """Tell every receiver that what was sent so far belongs to a checkpoint. Needs no credit."""
@@ -349,9 +358,10 @@ class Outbox:
         words = () if channel.spending.limit else self._sent.last_words(channel.task)
         self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), LastWord.encode_all(words)))
 
-    def _note(self, channel: Channel) -> None:
+    def _note(self, channel: Channel, leaving: int = 0) -> None:
         """Write down how far the channel is, for a successor to tell."""
-        self._sent.note(channel.task, channel.spending.sent, len(channel.open) * self._most_open)
+        waiting = sum(lane.noted for lane in channel.open)
+        self._sent.note(channel.task, channel.spending.sent + leaving, waiting)
 
     def _check_free(self, channel: Channel) -> None:
         if channel.task in self.hold_ups and not channel.open and channel.room() > 0:
@@ -432,8 +442,8 @@ class Outbox:
             return
         channel = lane.channel
         # as it is when these have left, for the process may end at any moment
-        others = len(channel.open) - (len(rows) == len(lane.rows))
-        self._sent.note(channel.task, channel.spending.sent + len(rows), others * self._most_open)
+        lane.note(len(lane.rows) - len(rows))
+        self._note(channel, leaving=len(rows))
         self._link.send(*seal(self._prefix(kind, channel, lane.stream, len(rows)), payload))
         del lane.rows[: len(rows)], lane.edges[: len(rows)]
         if channel.spending.idle:

@@ -33,7 +33,7 @@ def short_emit(  # noqa: C901 - as hot as the untracked one, hence also on one s
     stamp: Callable[[], None],
 ) -> SpoutEmit:
     """One call per tuple, with all that it needs at hand; whatever is not plain goes the long way."""
-    settled, emitted, thread, opened, full, choices = ways
+    settled, emitted, thread, opened, grown, choices = ways
     names, add_xor, add_id = roots.names, roots.xors.append, roots.ids.append
 
     def emit(
@@ -68,7 +68,7 @@ def short_emit(  # noqa: C901 - as hot as the untracked one, hence also on one s
         rows = lane.rows
         rows.append(row)
         size = len(rows)
-        if size == 1 or size >= lane.limit:
+        if size == 1 or size >= lane.due:
             leave(lane)
         return None
 
@@ -76,8 +76,8 @@ def short_emit(  # noqa: C901 - as hot as the untracked one, hence also on one s
         if len(lane.rows) == 1:
             stamp()
             opened(lane)
-        elif len(lane.rows) >= lane.limit:
+        elif len(lane.rows) >= lane.due:
             stamp()
-            full(lane)
+            grown(lane)
 
     return emit
