@@ -16,9 +16,9 @@ from pathlib import Path
 from measure import alternate, machine, ratios, spread
 
 from heronpy.instances.codec import PlainCodec
-from heronpy.kernel.addresses import task_identity
-from heronpy.kernel.frame import DATA, Prefix, route, seal, unseal
-from heronpy.kernel.keys import key_group
+from heronpy.kernel.flow.frame import DATA, Prefix, route, seal, unseal
+from heronpy.kernel.flow.keys import key_group
+from heronpy.kernel.machine.addresses import task_identity
 from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, PhysicalPlan, Stream, Task
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.stream_manager.forwarder import Forwarder

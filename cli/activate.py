@@ -8,7 +8,7 @@ from heronpy.cli.options import shortcut, takes_name, takes_settings
 from heronpy.cli.spouts import wait_for_spouts
 from heronpy.cli.topologies import open_state
 from heronpy.kernel.config import Config
-from heronpy.kernel.tree import RUNNING
+from heronpy.kernel.tree.paths import RUNNING
 
 
 @click.command("activate")

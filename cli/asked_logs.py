@@ -12,16 +12,16 @@ from typing_extensions import override
 from heronpy.cli.log_files import LogFolder, Logs
 from heronpy.cli.topologies import log_folder, open_state, require
 from heronpy.container.folders import launch_file
-from heronpy.container.launch import LaunchDamaged, TopologyLaunch
 from heronpy.container.launching import launch_of
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import OtherFormat
-from heronpy.kernel.log_client import LogClient
-from heronpy.kernel.log_desk import MOST
-from heronpy.kernel.log_file import SUFFIX
+from heronpy.kernel.launch import LaunchDamaged, TopologyLaunch
+from heronpy.kernel.logs.log_client import LogClient
+from heronpy.kernel.logs.log_file import SUFFIX
+from heronpy.kernel.logs.log_server import MOST
+from heronpy.kernel.machine.private import make_private, private
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.private import make_private, private
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 #: most bytes of a log that are brought here; of a longer one it is the end
 KEPT = 16 * 1024 * 1024

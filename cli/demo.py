@@ -14,7 +14,7 @@ from heronpy.cli.options import shortcut, takes_duration, takes_settings
 from heronpy.cli.topologies import open_state
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 NAME = "demo"
 

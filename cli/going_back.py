@@ -17,8 +17,8 @@ from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import TimedOut, UserError
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin import CheckpointStore, StateManager
-from heronpy.kernel.registrations import needed
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import needed
 
 
 def go_back(

@@ -13,15 +13,15 @@ from heronpy.cli.options import complete_names, takes_settings
 from heronpy.cli.saved import counted, open_store, saved_of, total_bytes
 from heronpy.cli.topologies import names, open_state, require
 from heronpy.container.folders import launch_file, work_folder
-from heronpy.container.launch import LaunchDamaged, TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, HeronError, OtherFormat, UserError
+from heronpy.kernel.launch import LaunchDamaged, TopologyLaunch
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.registrations import read, reported
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import read, reported
 
 
 @click.command("kill")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from heronpy.kernel.addresses import HIGHEST_PORT
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PackingError
+from heronpy.kernel.machine.addresses import HIGHEST_PORT
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
 from heronpy.kernel.plugin.state_manager import MAX_VALUE

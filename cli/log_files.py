@@ -9,8 +9,8 @@ from pathlib import Path
 from typing_extensions import override
 
 from heronpy.kernel.errors import UserError, did_you_mean
-from heronpy.kernel.log_desk import MOST
-from heronpy.kernel.log_file import POISON, log_extents, read_log
+from heronpy.kernel.logs.log_file import POISON, log_extents, read_log
+from heronpy.kernel.logs.log_server import MOST
 
 #: a log is read backwards in pieces of this size until enough lines are seen
 PIECE = 64 * 1024

@@ -12,7 +12,7 @@ from heronpy.cli.log_files import Follower, Logs, chosen_logs, require_logs, tai
 from heronpy.cli.options import takes_name, takes_settings
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.log_file import POISON
+from heronpy.kernel.logs.log_file import POISON
 from heronpy.kernel.names import checked_name
 
 #: seconds between two looks while following

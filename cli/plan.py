@@ -10,8 +10,8 @@ from heronpy.cli.plan_view import plan_json, plan_rows
 from heronpy.cli.topologies import open_state, require
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
-from heronpy.kernel.registrations import needed
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import needed
 
 HEADERS = ("container", "instance", "kind", "cpu", "ram", "disk")
 

@@ -18,7 +18,7 @@ from heronpy.cli.update_view import ledger_line
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.update import Ledger, Update
+from heronpy.kernel.tree.update import Ledger, Update
 
 
 def restart_as_planned(config: Config, state: StateManager, name: str, containers: Sequence[int]) -> None:

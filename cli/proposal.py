@@ -9,14 +9,14 @@ import msgspec
 
 from heronpy.cli.limits import check_limits
 from heronpy.container.folders import launch_file
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PackingError, UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, Task, affected, moves, next_plan
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.registrations import needed, read, read_version
-from heronpy.kernel.tree import Execution, Tree
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.paths import Execution, Tree
+from heronpy.kernel.tree.registrations import needed, read, read_version
+from heronpy.kernel.tree.update import Update
 
 
 class Situation(NamedTuple):

@@ -14,9 +14,9 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.registrations import needed
-from heronpy.kernel.requests import request_restart
-from heronpy.kernel.tree import PAUSED, RUNNING, Tree
+from heronpy.kernel.tree.paths import PAUSED, RUNNING, Tree
+from heronpy.kernel.tree.registrations import needed
+from heronpy.kernel.tree.requests import request_restart
 
 MASTER_CONTAINER = 0
 

@@ -8,9 +8,9 @@ from typing import Any
 from heronpy.kernel.checkpoints import interval
 from heronpy.kernel.config.layers import plain_value
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
-from heronpy.kernel.live import WHOLE_TOPOLOGY, in_effect
 from heronpy.kernel.plans import LogicalPlan
-from heronpy.kernel.tree import RUNNING, Live
+from heronpy.kernel.tree.desired_state import WHOLE_TOPOLOGY, in_effect
+from heronpy.kernel.tree.paths import RUNNING, Live
 
 #: keys with this prefix are the engine's, all others the topology's own
 ENGINES = "topology."

@@ -9,18 +9,18 @@ from typing import NamedTuple
 from heronpy.cli.output import elapsed, plural, size
 from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.finding import Found, find_checkpoints
 from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest, read_part
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import CheckpointDamaged, UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plugin import CheckpointStore, Registry, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
-from heronpy.kernel.registrations import reported
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import reported
 
 HEADERS = ("id", "age", "took", "size", "tasks", "epoch", "parallelism", "topology", "execution")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel.code import relocated
 from heronpy.container.shipped import write_shipped
 from heronpy.container.uploads import upload
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed

@@ -12,9 +12,9 @@ from heronpy.cli.log_files import LogFolder, tail
 from heronpy.cli.progress import Progress
 from heronpy.cli.submission import Prepared, StartFailed, submit, wait_until_running
 from heronpy.cli.topologies import log_folder
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans.validate import validate
 from heronpy.kernel.plugin import StateManager
 

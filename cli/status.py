@@ -15,9 +15,9 @@ from heronpy.cli.progress_view import progress
 from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require_alive
 from heronpy.container.host_process import links
 from heronpy.kernel.config import Config
-from heronpy.kernel.damage import damaged_nodes
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.tree.damage import damaged_nodes
 
 
 @click.command("status")

@@ -21,7 +21,6 @@ from heronpy.cli.status_view import waiting_for
 from heronpy.cli.version import engine_version
 from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch, launch_file, work_folder
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launching import keeper_of
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
@@ -31,15 +30,16 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import DamagedNode, HeronError, NodeExists, TimedOut, UserError, did_you_mean
 from heronpy.kernel.formats import NODE
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
-from heronpy.kernel.registrations import given_up, reported
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
-from heronpy.kernel.steps import step
-from heronpy.kernel.tree import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree, Waiting
+from heronpy.kernel.trace_points import step
+from heronpy.kernel.tree.paths import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree, Waiting
+from heronpy.kernel.tree.registrations import given_up, reported
 from heronpy.loading import load_topologies
 from heronpy.logical import component_of, drops_when_full, poison_settings, tick_seconds, tree_limits
 

@@ -14,10 +14,10 @@ from heronpy.cli.plan_view import plan_json
 from heronpy.cli.starting import start, tell_basis, warn
 from heronpy.cli.submission import Prepared, prepare
 from heronpy.cli.topologies import log_folder, open_state, where_logs_are
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.compatibility import DROP
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin import Registry
 from heronpy.kernel.plugin.opening import installed
 

@@ -12,13 +12,13 @@ import click
 from heronpy.cli.progress import Progress
 from heronpy.container import scheduler_host
 from heronpy.container.folders import work_folder
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, UserError, did_you_mean
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 #: seconds that a Topology Master gets to answer a question
 ANSWER_TIMEOUT = 2.0

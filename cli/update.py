@@ -30,12 +30,12 @@ from heronpy.cli.update_rates import measuring, rates_after, rates_of
 from heronpy.cli.update_view import diff_json, diff_lines, ledger_line, outcome_json, packing_line, rate_line
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError
-from heronpy.kernel.live import change_live, with_runtime_config
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.update import Ledger, Update
+from heronpy.kernel.tree.desired_state import change_live, with_runtime_config
+from heronpy.kernel.tree.update import Ledger, Update
 
 
 class Choices(NamedTuple):

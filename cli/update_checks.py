@@ -9,11 +9,11 @@ from heronpy.cli.output import elapsed, plural
 from heronpy.cli.proposal import Proposal
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
-from heronpy.kernel.held import objections
+from heronpy.kernel.kept_state import objections
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plans.key_groups import groups_of
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.update import FINISHED, Update
+from heronpy.kernel.tree.update import FINISHED, Update
 
 
 def parse_targets(name: str, targets: Sequence[str], logical: LogicalPlan) -> dict[str, int]:

@@ -12,9 +12,9 @@ from heronpy.cli.update_progress import Phases
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, TimedOut, UserError, VersionConflict
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.registrations import needed
-from heronpy.kernel.tree import Tree
-from heronpy.kernel.update import FINISHED, Update
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import needed
+from heronpy.kernel.tree.update import FINISHED, Update
 
 #: phases that may each take the whole timeout, and a moment for the rest
 PHASES = 6

@@ -8,7 +8,7 @@ from typing import Final
 from heronpy.cli.output import plural
 from heronpy.cli.plan_view import shown_size
 from heronpy.cli.progress_view import listed
-from heronpy.kernel.update import Ledger, Phase, Update
+from heronpy.kernel.tree.update import Ledger, Phase, Update
 
 #: what people call them, in order; several phases may be one step
 STEPS: Final[tuple[tuple[str, tuple[Phase, ...]], ...]] = (

@@ -10,7 +10,7 @@ from heronpy.cli.plan_view import shown, shown_size
 from heronpy.cli.proposal import Proposal
 from heronpy.kernel.plans import Component
 from heronpy.kernel.plans.key_groups import groups_of
-from heronpy.kernel.update import Ledger, Update
+from heronpy.kernel.tree.update import Ledger, Update
 
 #: most labels that are spelt out in a line
 NAMED = 6

@@ -11,7 +11,7 @@ from heronpy.cli.topologies import ANSWER_TIMEOUT
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 
 class Watched:

@@ -14,12 +14,12 @@ from typing import NoReturn
 
 import msgspec
 
-from heronpy.container.launch import Child, Role, TopologyLaunch
 from heronpy.container.roles import ROLES, load
 from heronpy.container.title import set_title
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.log_file import Caps, cap_output, line_writer
+from heronpy.kernel.launch import Child, Role, TopologyLaunch
+from heronpy.kernel.logs.log_file import Caps, cap_output, line_writer
 
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70

@@ -7,14 +7,14 @@ import logging
 import time
 from collections.abc import Callable
 
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, VersionConflict
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.mending import MEND_EVERY, mend
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.registrations import read_version
-from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.tree.mending import MEND_EVERY, mend
+from heronpy.kernel.tree.paths import Execution, Tree
+from heronpy.kernel.tree.registrations import read_version
 
 log = logging.getLogger(__name__)
 

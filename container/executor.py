@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from heronpy.container.child import Start, configure_logging, log_caps
 from heronpy.container.execution import await_execution, is_current, read_execution
 from heronpy.container.folders import make_sockets_folder
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.nursery import CHILD, ZYGOTE, Nursery, spawn
 from heronpy.container.reaper import end_strangers, reap
 from heronpy.container.record import ExecutorRecord
@@ -35,19 +34,20 @@ from heronpy.kernel.errors import (
     VersionConflict,
 )
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.lifeline import has_beaten
-from heronpy.kernel.log_file import cap_logs
-from heronpy.kernel.mending import Mender
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.liveness.heartbeat_node import Pulse
+from heronpy.kernel.liveness.lifeline import has_beaten
+from heronpy.kernel.logs.log_file import cap_logs
+from heronpy.kernel.machine.private import make_private
+from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
-from heronpy.kernel.private import make_private
-from heronpy.kernel.pulse import Pulse
-from heronpy.kernel.registrations import needed, read, reported
-from heronpy.kernel.tree import Execution, Tree
-from heronpy.kernel.update import Update, packing_to_run
-from heronpy.kernel.wakeup import Wakeup
+from heronpy.kernel.tree.mending import Mender
+from heronpy.kernel.tree.paths import Execution, Tree
+from heronpy.kernel.tree.registrations import needed, read, reported
+from heronpy.kernel.tree.update import Update, packing_to_run
 
 log = logging.getLogger(__name__)
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from heronpy.container.launch import Keeper, TopologyLaunch
 from heronpy.kernel.config import Config
-from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.private import (
+from heronpy.kernel.launch import Keeper, TopologyLaunch
+from heronpy.kernel.machine.durable import make_durable, sync
+from heronpy.kernel.machine.private import (
     NotPrivate,
     keep_others_out,
     own_folder,

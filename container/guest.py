@@ -18,18 +18,18 @@ from heronpy.container import scheduler_host
 from heronpy.container.child import configure_logging
 from heronpy.container.execution import is_current
 from heronpy.container.executor import run_container, take_lifeline
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.nursery import Nursery
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.config import DEFAULT
 from heronpy.kernel.errors import HeronError, PluginError, StateError
 from heronpy.kernel.formats import SESSION
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine.private import make_private, private, require_private
+from heronpy.kernel.machine.sessions import Session
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
-from heronpy.kernel.private import make_private, private, require_private
-from heronpy.kernel.sessions import Session
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from typing import Self
 import msgspec
 
 from heronpy.kernel.errors import DamagedNode
+from heronpy.kernel.machine.processes import boot_id, process
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.processes import boot_id, process
-from heronpy.kernel.registrations import read_version, reported
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import read_version, reported
 
 log = logging.getLogger(__name__)
 

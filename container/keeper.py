@@ -16,16 +16,16 @@ from heronpy.container.child import configure_logging
 from heronpy.container.detached import start_detached
 from heronpy.container.execution import await_execution, is_current
 from heronpy.container.host_process import HostNode
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduler_keeper import SchedulerKeeper
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, StateError
 from heronpy.kernel.formats import NODE
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import open_state
-from heronpy.kernel.registrations import read
-from heronpy.kernel.tree import Tree
-from heronpy.kernel.wakeup import Wakeup
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import read
 
 log = logging.getLogger(__name__)
 

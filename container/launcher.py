@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel import LAUNCH, PACKAGE
 from heronpy.kernel.config import Config
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import PackingPlan, Resources
 from heronpy.kernel.plans.packing import MB
 from heronpy.kernel.plugin import Launch, Launcher, Shipped

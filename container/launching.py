@@ -7,12 +7,12 @@ import os
 
 from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file, sockets_link, work_folder
-from heronpy.container.launch import Keeper, LaunchDamaged, TopologyLaunch
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import OtherFormat
+from heronpy.kernel.launch import Keeper, LaunchDamaged, TopologyLaunch
 from heronpy.kernel.plugin import Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Iterator, Set
 
-from heronpy.kernel.processes import Process, processes
+from heronpy.kernel.machine.processes import Process, processes
 
 
 def reap() -> Iterator[tuple[int, int]]:

@@ -10,10 +10,10 @@ import time
 
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, VersionConflict
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.mending import mend
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.registrations import read_version
-from heronpy.kernel.tree import ChildView, ExecutorNode, Tree
+from heronpy.kernel.tree.mending import mend
+from heronpy.kernel.tree.paths import ChildView, ExecutorNode, Tree
+from heronpy.kernel.tree.registrations import read_version
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import cast
 
-from heronpy.container.launch import Child, Role, TopologyLaunch
+from heronpy.kernel.launch import Child, Role, TopologyLaunch
 from heronpy.kernel.structs import prepare_structs
 
 Run = Callable[[TopologyLaunch, Child], int]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.manifest import read_manifest, ref_name, write_ref
 from heronpy.kernel.checkpoints.names import own_prefix
@@ -12,11 +11,12 @@ from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import CheckpointDamaged, DamagedNode, HeronError, OtherFormat, UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import CheckpointStore, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
-from heronpy.kernel.registrations import read, reported
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import read, reported
 
 log = logging.getLogger(__name__)
 

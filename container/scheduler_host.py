@@ -17,7 +17,6 @@ from heronpy.container.child import configure_logging
 from heronpy.container.execution import await_execution, is_current, read_execution
 from heronpy.container.folders import launch_file, renew_sockets
 from heronpy.container.host_process import MODULE, HostNode
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.scheduling import SchedulerHost
 from heronpy.container.shipped import read_shipped
@@ -25,12 +24,13 @@ from heronpy.container.teardown import vanished
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
 from heronpy.kernel.formats import NODE
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine.private import make_private, private
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_state
-from heronpy.kernel.private import make_private, private
-from heronpy.kernel.registrations import needed, read
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import needed, read
 
 log = logging.getLogger(__name__)
 

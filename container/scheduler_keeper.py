@@ -9,13 +9,13 @@ from collections.abc import Callable
 from heronpy.container.detached import start_detached
 from heronpy.container.execution import is_current
 from heronpy.container.host_process import MODULE, HostProcess
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.liveness.heartbeat_node import PulseReader
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.pulse import PulseReader
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 log = logging.getLogger(__name__)
 

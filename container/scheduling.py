@@ -12,7 +12,6 @@ from pathlib import Path
 from heronpy.container.execution import execution_of, is_current, read_execution
 from heronpy.container.host_process import HostNode
 from heronpy.container.keeper import KeptAlive
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.saved import require_store
@@ -21,18 +20,19 @@ from heronpy.container.teardown import announce_leaving, clear_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, UserError
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.mending import Mender, mend
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.liveness.heartbeat_node import Pulse, PulseReader
+from heronpy.kernel.liveness.silence import Vigil
+from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, union
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
 from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.kernel.plugin.state_manager import Watch
-from heronpy.kernel.pulse import Pulse, PulseReader
-from heronpy.kernel.registrations import needed, read, reported
-from heronpy.kernel.requests import Request, answer_request, pending_requests
-from heronpy.kernel.tree import Tree, Waiting
-from heronpy.kernel.update import BOTH_RUN, Update, UpdateFailure, packing_to_run
-from heronpy.kernel.vigil import Vigil
-from heronpy.kernel.wakeup import Wakeup
+from heronpy.kernel.tree.mending import Mender, mend
+from heronpy.kernel.tree.paths import Tree, Waiting
+from heronpy.kernel.tree.registrations import needed, read, reported
+from heronpy.kernel.tree.requests import Request, answer_request, pending_requests
+from heronpy.kernel.tree.update import BOTH_RUN, Update, UpdateFailure, packing_to_run
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ import msgspec
 
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin import Shipped, StateManager
-from heronpy.kernel.registrations import read
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import read
 
 
 class ShippedFiles(msgspec.Struct, frozen=True):

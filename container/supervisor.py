@@ -13,11 +13,11 @@ from typing import Literal
 import msgspec
 
 from heronpy.container.child import Start
-from heronpy.container.launch import Child, Role
 from heronpy.container.restart_policy import RestartPolicy, Restarts
-from heronpy.kernel.lifeline import lifeline
-from heronpy.kernel.tree import START_BITS, ChildView
-from heronpy.kernel.vigil import Vigil
+from heronpy.kernel.launch import Child, Role
+from heronpy.kernel.liveness.lifeline import lifeline
+from heronpy.kernel.liveness.silence import Vigil
+from heronpy.kernel.tree.paths import START_BITS, ChildView
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.host_process import HostProcess
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import TopologyLauncher
 from heronpy.container.launching import launch_of
 from heronpy.container.saved import clear_checkpoints, require_store
@@ -20,12 +19,13 @@ from heronpy.container.shipped import read_shipped
 from heronpy.container.uploads import clear_uploads, uploads_of
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, OtherFormat, StateError, UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Shipped, StateManager
 from heronpy.kernel.plugin.opening import installed
-from heronpy.kernel.registrations import reported
-from heronpy.kernel.requests import Request, send_request
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import reported
+from heronpy.kernel.tree.requests import Request, send_request
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from heronpy.container.child import Start, configure_logging, enter
-from heronpy.container.launch import Role, TopologyLaunch
 from heronpy.container.roles import ROLES
+from heronpy.kernel.launch import Role, TopologyLaunch
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.structs import prepare_structs
 

@@ -24,10 +24,10 @@ from heronpy.constants import (
     TOPOLOGY_TICK_TUPLE_FREQ_SECS,
 )
 from heronpy.errors import DefinitionError
+from heronpy.kernel.config.topology_keys import HEEDED
 from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Source, Stream
 from heronpy.kernel.plans.logical import DEFAULT_KEY_GROUPS, GroupingKind, Reliability
-from heronpy.kernel.topology_keys import HEEDED
 from heronpy.spec import HeronComponentSpec
 from heronpy.splits import declared_splits
 from heronpy.stream import AnyGrouping, CustomGrouping, FieldsGrouping, GroupingType

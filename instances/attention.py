@@ -8,7 +8,7 @@ from typing import Protocol
 from heronpy.instances.progress import Progress
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 
 
 class Abandoned(BaseException):

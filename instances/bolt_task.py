@@ -17,7 +17,7 @@ from heronpy.instances.poison.guard import Guard, Halted, Unguarded
 from heronpy.instances.poison.mark import BUSY, IDLE
 from heronpy.instances.shown import shown
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import ANCHORED, MARKER
+from heronpy.kernel.flow.frame import ANCHORED, MARKER
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.codec import Row
-from heronpy.kernel.credit import Spending
+from heronpy.kernel.flow.credit import Spending
 
 
 class Channel:

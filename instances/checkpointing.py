@@ -14,7 +14,7 @@ from heronpy.instances.unsent import ROWS, encode_unsent
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
-from heronpy.kernel.steps import step
+from heronpy.kernel.trace_points import step
 from heronpy.state import StatefulComponent
 
 if TYPE_CHECKING:

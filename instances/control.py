@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import msgspec
 
 from heronpy.instances.progress import Progress
-from heronpy.kernel.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.errors import MessageTooLarge, ProtocolError
-from heronpy.kernel.lifeline import beat, beat_interval
+from heronpy.kernel.liveness.lifeline import beat, beat_interval
+from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.machine.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import (
     CheckpointsNotice,
@@ -32,9 +33,8 @@ from heronpy.kernel.protocol import (
     unwrap,
     wrap,
 )
-from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Dealer, Reactor, Transport
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from heronpy.instances.attention import News
 from heronpy.instances.runs import has_runs, run_of
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.update import BOTH_RUN, Update
+from heronpy.kernel.tree.update import BOTH_RUN, Update
 
 
 class Entry(NamedTuple):

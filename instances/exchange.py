@@ -9,10 +9,9 @@ from heronpy.instances.acking.wire import Acks
 from heronpy.instances.counters import Counters
 from heronpy.instances.inflow import Inflow
 from heronpy.instances.outbox import Outbox
-from heronpy.kernel.addresses import task_name
-from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import (
+from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.frame import (
     ACK,
     ANCHORED,
     BARRIER,
@@ -24,7 +23,8 @@ from heronpy.kernel.frame import (
     claimed_sender,
     unseal,
 )
-from heronpy.kernel.sparing import Sparing
+from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.machine.addresses import task_name
 
 log = logging.getLogger(__name__)
 

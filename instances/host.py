@@ -33,13 +33,13 @@ from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.protocol import Stored
-from heronpy.kernel.steps import step
+from heronpy.kernel.trace_points import step
 from heronpy.kernel.transport import Reactor
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 from heronpy.loading import resolve_class
 
 if TYPE_CHECKING:
-    from heronpy.container.launch import Child, TopologyLaunch
+    from heronpy.kernel.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
 

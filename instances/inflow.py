@@ -12,12 +12,12 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.instances.positions import WorkedOff
 from heronpy.instances.settings import FlowSettings
-from heronpy.kernel.addresses import task_name
-from heronpy.kernel.credit import HELLO, Grant, LastWord, Receiving
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import CREDIT, MARKER, Prefix, seal
+from heronpy.kernel.flow.credit import HELLO, Grant, LastWord, Receiving
+from heronpy.kernel.flow.frame import CREDIT, MARKER, Prefix, seal
+from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.machine.addresses import task_name
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.sparing import Sparing
 
 log = logging.getLogger(__name__)
 

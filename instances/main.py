@@ -9,14 +9,14 @@ from heronpy.instances.control import Control
 from heronpy.instances.host import Host
 from heronpy.instances.outbox import Stopping
 from heronpy.instances.socket_link import SocketLink
-from heronpy.kernel.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.config import Config
+from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.loading import describe_user_error, prepare_process
 
 if TYPE_CHECKING:
-    from heronpy.container.launch import Child, TopologyLaunch
+    from heronpy.kernel.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from heronpy.instances.hold_ups import HoldUps
 from heronpy.instances.link import Link
 from heronpy.instances.positions import Sent
 from heronpy.instances.settings import FlowSettings
-from heronpy.kernel.credit import Grant, LastWord, Spending
 from heronpy.kernel.errors import TupleTooLarge
-from heronpy.kernel.frame import ANCHORED, BARRIER, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
+from heronpy.kernel.flow.credit import Grant, LastWord, Spending
+from heronpy.kernel.flow.frame import ANCHORED, BARRIER, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
 
 #: how long one wait for credit lasts before we look whether we should stop

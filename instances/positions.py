@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from heronpy.kernel.credit import HELLO, Grant, LastWord
-from heronpy.kernel.private import make_private, private
+from heronpy.kernel.flow.credit import HELLO, Grant, LastWord
+from heronpy.kernel.machine.private import make_private, private
 
 #: files of so many lives of a task are kept: one that dies before it is heard leaves the telling to the next
 KEPT = 4

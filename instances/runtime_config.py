@@ -7,7 +7,7 @@ from typing import Any
 
 from heronpy.instances.attention import News
 from heronpy.instances.task import Task
-from heronpy.kernel.live import config_for
+from heronpy.kernel.tree.desired_state import config_for
 from heronpy.logical import tree_limits
 
 #: component, or "" for all of them → config that was given while the topology runs

@@ -14,8 +14,8 @@ from heronpy.instances.transactions import TRANSACTIONS
 from heronpy.kernel.plans import PhysicalPlan, affected, moves
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
-from heronpy.kernel.steps import step
-from heronpy.kernel.update import Update
+from heronpy.kernel.trace_points import step
+from heronpy.kernel.tree.update import Update
 from heronpy.state import StatefulComponent
 
 if TYPE_CHECKING:

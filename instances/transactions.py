@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from heronpy.kernel.steps import step
+from heronpy.kernel.trace_points import step
 from heronpy.transactions import TransactionalSink
 
 #: where among the extras of a snapshot the handles lie

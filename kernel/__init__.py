@@ -1,4 +1,7 @@
-"""The IPC kernel: frames, sockets, reactor, protocol, configuration, plans, plugin registry, Topology Master.
+"""The IPC kernel: what every process of a topology shares, and the Topology Master.
 
-Nothing in here imports a plugin, the Stream Manager, an instance or the command line.
+flow/ is the data plane (frames, credit, links, keys); transport/ and protocol/ are sockets and control
+messages; tree/ is the state tree; plans/, config/, checkpoints/ and plugin/ are what their names say;
+liveness/, machine/ and logs/ serve all of them. Imports nothing of heronpy outside the kernel.
+Begin with flow/frame.py for data and tree/paths.py for control.
 """

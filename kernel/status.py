@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.kernel.held import Held
+from heronpy.kernel.kept_state import Held
 
 
 class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +146,7 @@ class UpdateStatus(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
     #: scale or restart
     kind: str
-    #: as in kernel/update.py
+    #: as in kernel/tree/update.py
     phase: str
     #: component → instances, as asked for
     wanted: dict[str, int] = {}

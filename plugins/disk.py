@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.private import NotPrivate, require_ours, require_sticky
+from heronpy.kernel.machine.durable import make_durable, sync
+from heronpy.kernel.machine.private import NotPrivate, require_ours, require_sticky
 
 #: nothing that is kept can have this name, since it begins with a dot
 UNFINISHED = ".unfinished"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
-from heronpy.kernel.link import LinkSender
+from heronpy.kernel.flow.peer_link import LinkSender
 from heronpy.kernel.transport import Delivery
 
 #: frames beyond this wait for nobody: credit keeps queues far below it, so reaching it is a fault

@@ -6,11 +6,11 @@ import logging
 import time
 from collections.abc import Callable
 
-from heronpy.kernel.addresses import incarnation_of, peer_name
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import has_tuples, route
+from heronpy.kernel.flow.frame import has_tuples, route
+from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.machine.addresses import incarnation_of, peer_name
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.sparing import Sparing
 from heronpy.kernel.transport import Reactor, Router, Timer
 from heronpy.stream_manager.exits import Exit, InstanceExit, PeerExit, ToPeer
 from heronpy.stream_manager.inbound import Inbound

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from heronpy.kernel.addresses import incarnation_of
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.link import FRAME, SYNC, LinkReceiver, decode_head
+from heronpy.kernel.flow.peer_link import FRAME, SYNC, LinkReceiver, decode_head
+from heronpy.kernel.machine.addresses import incarnation_of
 
 
 class Inbound:

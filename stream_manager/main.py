@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from heronpy.kernel.addresses import (
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import DamagedNode, StateError
+from heronpy.kernel.liveness.lifeline import hold
+from heronpy.kernel.machine.addresses import (
     CONTROL_SOCKET,
     DATA_SOCKET,
     METRICS_SOCKET,
@@ -16,13 +20,7 @@ from heronpy.kernel.addresses import (
     container_identity,
     socket_path,
 )
-from heronpy.kernel.checkpoints.node import Checkpoints
-from heronpy.kernel.config import Config
-from heronpy.kernel.errors import DamagedNode, StateError
-from heronpy.kernel.lifeline import hold
-from heronpy.kernel.mailbox import Mailbox
-from heronpy.kernel.master.link import MasterLink
-from heronpy.kernel.mending import MEND_EVERY
+from heronpy.kernel.master.connection import MasterLink
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -37,16 +35,18 @@ from heronpy.kernel.protocol import (
     UpdateNotice,
     wrap,
 )
-from heronpy.kernel.registrations import Follower, read, register, stay_registered
+from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import RUNNING, Live, Registration, Tree
-from heronpy.kernel.update import FINISHED, Update
+from heronpy.kernel.tree.mending import MEND_EVERY
+from heronpy.kernel.tree.paths import RUNNING, Live, Registration, Tree
+from heronpy.kernel.tree.registrations import Follower, read, register, stay_registered
+from heronpy.kernel.tree.update import FINISHED, Update
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
 from heronpy.stream_manager.residents import Residents
 
 if TYPE_CHECKING:
-    from heronpy.container.launch import Child, TopologyLaunch
+    from heronpy.kernel.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import logging
 
-from heronpy.kernel.addresses import container_identity
 from heronpy.kernel.errors import DamagedNode
+from heronpy.kernel.machine.addresses import container_identity
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.registrations import read
 from heronpy.kernel.transport import Dealer, Reactor, Transport
-from heronpy.kernel.tree import Registration, Tree
+from heronpy.kernel.tree.paths import Registration, Tree
+from heronpy.kernel.tree.registrations import read
 from heronpy.stream_manager.forwarder import Forwarder
 
 log = logging.getLogger(__name__)

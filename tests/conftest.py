@@ -21,7 +21,7 @@ from support.yarn_cluster import YarnCluster
 from support.yarn_jars import fetch_ahead
 from support.zookeeper import ZooKeeper
 
-from heronpy.kernel.processes import process
+from heronpy.kernel.machine.processes import process
 
 pytest_plugins = ["support.groups", "support.record"]
 

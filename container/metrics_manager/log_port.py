@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from heronpy.kernel.log_desk import LogDesk
-from heronpy.kernel.mailbox import Mailbox
+from heronpy.kernel.logs.log_server import LogDesk
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import LogRequest, LogsRequest
-from heronpy.kernel.registrations import Follower, client_keys
+from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import Follower, client_keys
 
 log = logging.getLogger(__name__)
 

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 
 from heronpy.container.metrics_manager.labels import labelled
 from heronpy.container.metrics_manager.log_port import LogPort
-from heronpy.kernel.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
-from heronpy.kernel.lifeline import hold
-from heronpy.kernel.mailbox import Mailbox
-from heronpy.kernel.master.link import MasterLink
-from heronpy.kernel.mending import MEND_EVERY
+from heronpy.kernel.liveness.lifeline import hold
+from heronpy.kernel.machine.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
+from heronpy.kernel.machine.private import make_private
+from heronpy.kernel.master.connection import MasterLink
 from heronpy.kernel.plans import PhysicalPlan, Task
 from heronpy.kernel.plugin.metric_sink import MetricSink
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.private import make_private
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
-from heronpy.kernel.registrations import Follower, read, register, stay_registered
+from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import Registration, Tree
+from heronpy.kernel.tree.mending import MEND_EVERY
+from heronpy.kernel.tree.paths import Registration, Tree
+from heronpy.kernel.tree.registrations import Follower, read, register, stay_registered
 
 if TYPE_CHECKING:
-    from heronpy.container.launch import Child, TopologyLaunch
+    from heronpy.kernel.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The `__main__` of a package: makes a machine that has only a bare Python one that runs containers.
 
 `python heronpy.pyz container launch.json K [--lifeline]`, or `python heronpy.pyz host launch.json`.
-Nothing but the standard library is there yet, and heronpy/kernel/private.py in the package itself.
+Nothing but the standard library is there yet, and heronpy/kernel/machine/private.py in the package itself.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
-from heronpy.kernel.private import NotPrivate, make_private, own_folder, private, temporary_place
+from heronpy.kernel.machine.private import NotPrivate, make_private, own_folder, private, temporary_place
 
 #: of the launch file as it travels, see kernel/formats.py
 FORMAT = 1

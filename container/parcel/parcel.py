@@ -11,14 +11,14 @@ from pathlib import Path
 
 import msgspec
 
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel import bootstrap
 from heronpy.container.parcel.archive import write_archive
 from heronpy.container.parcel.code import code_files
 from heronpy.container.parcel.distributions import files_of, walk, with_requirements
-from heronpy.kernel import private
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine import private
 from heronpy.kernel.plans import Source
 from heronpy.kernel.plugin import Registry
 
@@ -88,7 +88,8 @@ def _first_modules() -> dict[str, str]:
         "__main__.py": Path(bootstrap.__file__).read_text(encoding="utf-8"),
         "heronpy/__init__.py": "",
         "heronpy/kernel/__init__.py": "",
-        "heronpy/kernel/private.py": Path(private.__file__).read_text(encoding="utf-8"),
+        "heronpy/kernel/machine/__init__.py": "",
+        "heronpy/kernel/machine/private.py": Path(private.__file__).read_text(encoding="utf-8"),
     }
 
 

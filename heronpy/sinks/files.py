@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from heronpy.kernel.durable import sync
 from heronpy.kernel.formats import HANDLE
-from heronpy.kernel.private import readable
+from heronpy.kernel.machine.durable import sync
+from heronpy.kernel.machine.private import readable
 from heronpy.sinks.staging import StagingSink, absolute, discard
 from heronpy.spec import HeronComponentSpec
 from heronpy.stream import Stream

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from heronpy.errors import DefinitionError
-from heronpy.kernel.durable import sync
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.formats import HANDLE
+from heronpy.kernel.machine.durable import sync
 from heronpy.sinks.files import with_given
 from heronpy.sinks.staging import StagingSink, absolute, discard, suffixed
 from heronpy.sinks.table import Table, name_list

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from heronpy.bolt import Bolt
 from heronpy.errors import DefinitionError
-from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import TopologyError
-from heronpy.kernel.private import NotPrivate, keep_others_out, require_ours
+from heronpy.kernel.machine.durable import make_durable, sync
+from heronpy.kernel.machine.private import NotPrivate, keep_others_out, require_ours
 from heronpy.transactions import TransactionalSink
 from heronpy.tuple import Tuple
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from heronpy.kernel.frame import ANCHORED, DATA, unseal
+from heronpy.kernel.flow.frame import ANCHORED, DATA, unseal
 
 if TYPE_CHECKING:
     from heronpy.instances.task import Task

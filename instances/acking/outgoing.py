@@ -10,7 +10,7 @@ from heronpy.instances.acking.wire import Acks
 from heronpy.instances.counters import Counters
 from heronpy.instances.link import Link
 from heronpy.instances.settings import FlowSettings
-from heronpy.kernel.frame import ACK, Prefix, seal
+from heronpy.kernel.flow.frame import ACK, Prefix, seal
 
 
 class OutgoingAcks:

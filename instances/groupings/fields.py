@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from heronpy.instances.shown import shown
 from heronpy.kernel.errors import TopologyError
-from heronpy.kernel.keys import encode_key, key_group
+from heronpy.kernel.flow.keys import encode_key, key_group
 
 T = TypeVar("T")
 

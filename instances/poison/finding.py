@@ -10,8 +10,8 @@ from heronpy.instances.codec import Codec
 from heronpy.instances.poison.guard import Guard, PoisonSettings
 from heronpy.instances.poison.history import HistoryFile
 from heronpy.instances.poison.mark import IDLE, died_in, mapped
-from heronpy.kernel.log_file import POISON, SUFFIX
-from heronpy.kernel.private import make_private
+from heronpy.kernel.logs.log_file import POISON, SUFFIX
+from heronpy.kernel.machine.private import make_private
 
 log = logging.getLogger(__name__)
 

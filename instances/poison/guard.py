@@ -17,7 +17,7 @@ from heronpy.instances.codec import Codec
 from heronpy.instances.poison.history import HistoryFile
 from heronpy.instances.poison.mark import BUSY, DIGEST_BYTES, IDLE, NAMED, Cells, unseen
 from heronpy.instances.shown import shown
-from heronpy.kernel.private import private
+from heronpy.kernel.machine.private import private
 from heronpy.tuple import Tuple
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from heronpy.kernel.private import private
+from heronpy.kernel.machine.private import private
 
 #: tuples that are remembered of a component; beyond it the oldest is forgotten
 MOST: Final = 256

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from heronpy.kernel.private import private
+from heronpy.kernel.machine.private import private
 
 #: between two chunks; in a chunk of tuples; with the tuple whose digest follows
 IDLE: Final = 0

@@ -7,7 +7,7 @@ from typing import Protocol
 from heronpy.errors import DefinitionError
 from heronpy.instances.shown import shown
 from heronpy.kernel.errors import KeyNotOwned
-from heronpy.kernel.keys import key_group
+from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.plans import Input, PhysicalPlan
 
 

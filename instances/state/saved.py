@@ -13,7 +13,7 @@ from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
-from heronpy.kernel.update import Handover
+from heronpy.kernel.tree.update import Handover
 
 #: where among the extras a state lies that is not keyed
 STATE: Final = "state"

@@ -16,7 +16,7 @@ from heronpy.kernel.checkpoints.names import checkpoint_prefix, update_prefix
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Part, Stored
-from heronpy.kernel.steps import step
+from heronpy.kernel.trace_points import step
 
 Kind = Literal["snapshot", "handover"]
 

@@ -8,7 +8,7 @@ import msgspec
 
 from heronpy.kernel.checkpoints.manifest import Manifest
 from heronpy.kernel.errors import UserError, did_you_mean
-from heronpy.kernel.held import not_divisible
+from heronpy.kernel.kept_state import not_divisible
 from heronpy.kernel.plans import LogicalPlan
 
 DROP = "--allow-dropped-state"

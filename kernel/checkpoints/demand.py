@@ -16,8 +16,8 @@ from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import DamagedNode, NodeMissing, OtherFormat, StateError, TimedOut, UserError
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin.state_manager import StateManager, Watch
-from heronpy.kernel.registrations import needed, read
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import needed, read
 
 
 class Demand(msgspec.Struct, frozen=True):

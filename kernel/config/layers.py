@@ -14,9 +14,9 @@ import msgspec
 from heronpy.kernel.config.config import DEFAULT, FILE_ORIGIN, Config
 from heronpy.kernel.config.ranges import ORDERED
 from heronpy.kernel.config.schema import convert, defaults, flatten, is_defaults, is_free
+from heronpy.kernel.config.topology_keys import HEEDED, PREFIX, UNHEEDED, guess
 from heronpy.kernel.config.trust import read_trusted
 from heronpy.kernel.errors import ConfigError, close_to, did_you_mean
-from heronpy.kernel.topology_keys import HEEDED, PREFIX, UNHEEDED, guess
 
 ENVIRONMENT_PREFIX = "HERONPY_"
 FILE_NAME = "heron.toml"

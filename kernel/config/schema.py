@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from heronpy.kernel.config.ranges import RANGES
+from heronpy.kernel.config.topology_keys import MAPS
 from heronpy.kernel.config.units import DURATIONS, SIZES, parse_duration, parse_size
-from heronpy.kernel.hosts import check_host
-from heronpy.kernel.topology_keys import MAPS
+from heronpy.kernel.machine.listen_address import check_host
 
 Kind = Literal["text", "path", "integer", "number", "switch", "words", "duration", "size"]
 

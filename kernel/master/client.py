@@ -9,16 +9,16 @@ from typing import Self
 
 import msgspec
 
+from heronpy.kernel.client_session import Visitor
 from heronpy.kernel.errors import TimedOut, UserError
-from heronpy.kernel.live import change_live
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
-from heronpy.kernel.registrations import given_up, read, reported
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.transport import Dealer
-from heronpy.kernel.tree import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
-from heronpy.kernel.visitor import Visitor
+from heronpy.kernel.tree.desired_state import change_live
+from heronpy.kernel.tree.paths import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
+from heronpy.kernel.tree.registrations import given_up, read, reported
 
 #: seconds in which an answer is expected; who takes longer is told what is waited for
 AT_ONCE = 2.0

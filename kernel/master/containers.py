@@ -6,14 +6,14 @@ import contextlib
 import logging
 import time
 
-from heronpy.kernel.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.errors import DamagedNode, StateError
-from heronpy.kernel.master.board import Board
-from heronpy.kernel.master.lost import LostContainers
-from heronpy.kernel.master.scene import Scene
-from heronpy.kernel.registrations import Follower, given_up, read
-from heronpy.kernel.requests import request_replacement, withdraw_replacement
-from heronpy.kernel.tree import ExecutorNode, Registration
+from heronpy.kernel.machine.addresses import STREAM_MANAGER, manager_name
+from heronpy.kernel.master.knowledge.board import Board
+from heronpy.kernel.master.knowledge.missing_containers import LostContainers
+from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.tree.paths import ExecutorNode, Registration
+from heronpy.kernel.tree.registrations import Follower, given_up, read
+from heronpy.kernel.tree.requests import request_replacement, withdraw_replacement
 
 log = logging.getLogger(__name__)
 

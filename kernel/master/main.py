@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from heronpy.kernel.addresses import STATUS_SOCKET, socket_path
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, MessageTooLarge, NodeExists, PeerLost, StateError
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.lifeline import hold
-from heronpy.kernel.log_desk import LogDesk
-from heronpy.kernel.mailbox import Mailbox
-from heronpy.kernel.master.acts import Acts
-from heronpy.kernel.master.board import Board
+from heronpy.kernel.liveness.lifeline import hold
+from heronpy.kernel.logs.log_server import LogDesk
+from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.machine.addresses import STATUS_SOCKET, socket_path
+from heronpy.kernel.master.background import Errands
 from heronpy.kernel.master.containers import Containers
-from heronpy.kernel.master.errands import Errands
-from heronpy.kernel.master.owned import Replaced
-from heronpy.kernel.master.scene import Scene
-from heronpy.kernel.mending import MEND_EVERY
+from heronpy.kernel.master.coordinator import Acts
+from heronpy.kernel.master.fenced_node import Replaced
+from heronpy.kernel.master.knowledge.board import Board
+from heronpy.kernel.master.repository import Scene
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (
@@ -37,14 +36,15 @@ from heronpy.kernel.protocol import (
     StatusRequest,
     wrap,
 )
-from heronpy.kernel.registrations import READ_AGAIN, Follower, client_keys, reported
-from heronpy.kernel.sparing import Sparing
+from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Router, Transport
-from heronpy.kernel.tree import RUNNING, Registration, Tree
+from heronpy.kernel.tree.mending import MEND_EVERY
+from heronpy.kernel.tree.paths import RUNNING, Registration, Tree
+from heronpy.kernel.tree.registrations import READ_AGAIN, Follower, client_keys, reported
 
 if TYPE_CHECKING:
-    from heronpy.container.launch import Child, TopologyLaunch
+    from heronpy.kernel.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import get_args
 
+from heronpy.kernel.config.topology_keys import misspelt
 from heronpy.kernel.errors import TopologyError, did_you_mean
 from heronpy.kernel.names import checked_name
 from heronpy.kernel.plans.logical import Component, Input, LogicalPlan, Reliability, Stream
-from heronpy.kernel.topology_keys import misspelt
 
 #: fields that `tup.name` cannot reach, since the tuple itself has an attribute of that name
 METADATA = frozenset({"id", "component", "stream", "task", "values"})

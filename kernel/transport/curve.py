@@ -10,7 +10,7 @@ from typing import NamedTuple
 import zmq
 from zmq.utils import z85
 
-from heronpy.kernel.sparing import Sparing
+from heronpy.kernel.logs.rate_limited import Sparing
 from heronpy.kernel.transport.handshakes import Handshakes
 from heronpy.kernel.transport.reactor import Reactor
 

@@ -8,7 +8,7 @@ import struct
 
 import zmq
 
-from heronpy.kernel.sparing import Sparing
+from heronpy.kernel.logs.rate_limited import Sparing
 
 log = logging.getLogger(__name__)
 

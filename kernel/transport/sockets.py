@@ -10,7 +10,7 @@ from typing import Self
 import zmq
 
 from heronpy.kernel.errors import MessageTooLarge, PeerLost, UserError
-from heronpy.kernel.hosts import own_address
+from heronpy.kernel.machine.listen_address import own_address
 from heronpy.kernel.transport.curve import Gatekeeper, KeyPair
 from heronpy.kernel.transport.descriptors import raise_limit, share_for_handshakes
 

@@ -16,8 +16,8 @@ from typing_extensions import override
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import parse_size
 from heronpy.kernel.errors import ConfigError
+from heronpy.kernel.machine.private import private
 from heronpy.kernel.plugin.metric_sink import MetricSink, Sample
-from heronpy.kernel.private import private
 
 log = logging.getLogger(__name__)
 

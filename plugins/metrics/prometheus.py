@@ -12,8 +12,8 @@ from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ConfigError, PluginError
+from heronpy.kernel.machine.private import private
 from heronpy.kernel.plugin.metric_sink import MetricSink, Sample
-from heronpy.kernel.private import private
 
 if TYPE_CHECKING:
     from heronpy.plugins.metrics.exposition import Endpoint

@@ -10,7 +10,7 @@ import pytest
 from support.damage import DAMAGES, damage
 from support.engine import TOPOLOGIES, Engine, wait_until
 
-from heronpy.container.launch import TopologyLaunch
+from heronpy.kernel.launch import TopologyLaunch
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 

@@ -15,8 +15,8 @@ from support.watching import Watching
 
 from heronpy.cli.topologies import open_state
 from heronpy.kernel.config import load_config
-from heronpy.kernel.damage import damaged_nodes
-from heronpy.kernel.master.rebuilding import REBUILT
+from heronpy.kernel.master.rebuilding.decide import REBUILT
+from heronpy.kernel.tree.damage import damaged_nodes
 
 NAME = "Exact"
 #: `make chaos` damages every node in every way, with every process dying

@@ -14,8 +14,8 @@ from support.engine import TOPOLOGIES, Engine, wait_until
 from heronpy.container.host_process import HostNode
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin.opening import open_state
-from heronpy.kernel.registrations import read
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import read
 
 
 def executed(status: dict[str, Any]) -> int:

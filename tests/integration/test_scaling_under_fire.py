@@ -19,7 +19,7 @@ from support.fire import KILLS, SEED
 from support.live import TOPOLOGY, LiveWords
 from support.watching import Watching
 
-from heronpy.kernel.update import FINISHED
+from heronpy.kernel.tree.update import FINISHED
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240 + 120 * KILLS)]
 

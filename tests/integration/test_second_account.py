@@ -12,7 +12,7 @@ from support.engine import TOPOLOGIES, Engine, wait_until
 from support.needs import needs_second_account
 from support.second_account import STRANGER, as_stranger, shared_folder
 
-from heronpy.container.launch import TopologyLaunch
+from heronpy.kernel.launch import TopologyLaunch
 
 
 @pytest.fixture

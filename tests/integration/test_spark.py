@@ -22,7 +22,7 @@ from support.spark_application import QUICK
 from support.spark_cluster import SparkCluster
 from support.zookeeper import ZooKeeper
 
-from heronpy.kernel.processes import process
+from heronpy.kernel.machine.processes import process
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 

@@ -29,16 +29,16 @@ from support.strangers import (
 )
 
 from heronpy.container.folders import launch_file
-from heronpy.container.launch import TopologyLaunch
-from heronpy.kernel.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.logs.rate_limited import INTERVAL
+from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import StatusRequest, wrap
-from heronpy.kernel.registrations import read
-from heronpy.kernel.sparing import INTERVAL
-from heronpy.kernel.tree import Registration, Tree
+from heronpy.kernel.tree.paths import Registration, Tree
+from heronpy.kernel.tree.registrations import read
 
 ENTRY = struct.Struct("<II")
 CONNECTIONS = 1000

@@ -16,8 +16,8 @@ from support.simulation.world import World
 import heronpy.instances.host as instance_host
 import heronpy.stream_manager.main as manager_main
 from heronpy.instances import acking, exchange, inflow, outbox, task
-from heronpy.kernel import credit, link
-from heronpy.kernel.master import board, losses
+from heronpy.kernel.flow import credit, peer_link
+from heronpy.kernel.master.knowledge import board, tuple_losses
 from heronpy.stream_manager import exits, forwarder, inbound
 
 
@@ -40,12 +40,12 @@ def test_the_parts_of_a_running_world_are_the_engines_own() -> None:
     cluster = Cluster(world, bulk_shape(10))
     try:
         world.run(0.1)
-        assert type(cluster.losses) is losses.Losses is vars(board)["Losses"]
+        assert type(cluster.losses) is tuple_losses.Losses is vars(board)["Losses"]
         manager = cluster.managers[0].forwarder
         assert type(manager) is forwarder.Forwarder
         assert type(manager._inbound) is inbound.Inbound
         assert {type(way) for way in manager._exits.values()} == {exits.InstanceExit, exits.PeerExit}
-        assert {type(way._link) for way in manager._by_container.values()} == {link.LinkSender}
+        assert {type(way._link) for way in manager._by_container.values()} == {peer_link.LinkSender}
         for instance in cluster.instances:
             parts = instance.task.parts
             assert type(instance.task) is task.Task

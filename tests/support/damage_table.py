@@ -11,7 +11,6 @@ from support.puppets import TREE, packing, submitted
 
 from heronpy.container.execution import is_current, known_execution
 from heronpy.container.host_process import HostNode, HostProcess
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.record import ExecutorRecord
 from heronpy.container.saved import _keeps_objects, _node
 from heronpy.container.teardown import _plan
@@ -22,13 +21,15 @@ from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeMissing
-from heronpy.kernel.live import change_live
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.liveness.heartbeat_node import PulseReader
 from heronpy.kernel.master.client import unreachable
-from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.master.repository import Scene
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.pulse import PulseReader
-from heronpy.kernel.registrations import (
+from heronpy.kernel.tree.desired_state import change_live
+from heronpy.kernel.tree.paths import PAUSED, RUNNING, ExecutorNode, Live, Registration, Waiting
+from heronpy.kernel.tree.registrations import (
     client_keys,
     given_up,
     needed,
@@ -37,9 +38,8 @@ from heronpy.kernel.registrations import (
     reported,
     stay_registered,
 )
-from heronpy.kernel.requests import Request, pending_requests
-from heronpy.kernel.tree import PAUSED, RUNNING, ExecutorNode, Live, Registration, Waiting
-from heronpy.kernel.update import Update, UpdateFailure
+from heronpy.kernel.tree.requests import Request, pending_requests
+from heronpy.kernel.tree.update import Update, UpdateFailure
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "damage.md"
 OUTCOMES = ("there", "missing", "damaged")

@@ -13,8 +13,8 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.groupings.custom import Chooser
 from heronpy.instances.outbox import Outbox
 from heronpy.instances.settings import FlowSettings
-from heronpy.kernel.credit import Grant
-from heronpy.kernel.frame import DATA, Prefix, unseal
+from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.frame import DATA, Prefix, unseal
 from heronpy.kernel.plans import Input
 
 MY_INCARNATION = 5

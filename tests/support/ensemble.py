@@ -25,11 +25,11 @@ from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ObjectMissing
-from heronpy.kernel.frame import DATA, Prefix, unseal
+from heronpy.kernel.flow.frame import DATA, Prefix, unseal
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 from heronpy.testing.placing import Finder
 
 #: little credit and small batches, so that rows wait everywhere

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import psutil
 from support.engine import TOPOLOGIES, Engine, wait_until
 
-from heronpy.container.launch import TopologyLaunch
+from heronpy.kernel.launch import TopologyLaunch
 
 ENTRY = struct.Struct("<IIII")
 PROGRESS = struct.Struct("<QQQQQ")

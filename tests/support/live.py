@@ -20,8 +20,8 @@ from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import ObjectMissing
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
-from heronpy.kernel.registrations import read
-from heronpy.kernel.tree import Registration, Tree
+from heronpy.kernel.tree.paths import Registration, Tree
+from heronpy.kernel.tree.registrations import read
 
 TOPOLOGY = "LiveWords"
 

@@ -10,8 +10,8 @@ from support.namespaces import on_machine
 from typing_extensions import override
 
 from heronpy import hookimpl
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import Launch, Launcher, Scheduler
 from heronpy.plugins.scheduler.local import LocalScheduler

@@ -14,9 +14,9 @@ from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.master.acts import Acts
-from heronpy.kernel.master.errands import Errands, T
-from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.master.background import Errands, T
+from heronpy.kernel.master.coordinator import Acts
+from heronpy.kernel.master.repository import Scene
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
@@ -34,11 +34,11 @@ from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
-from heronpy.kernel.registrations import read
-from heronpy.kernel.requests import answer_request, pending_requests
-from heronpy.kernel.steps import EVENT
-from heronpy.kernel.tree import ChildView, Execution, ExecutorNode, Tree
-from heronpy.kernel.update import BOTH_RUN, Update
+from heronpy.kernel.trace_points import EVENT
+from heronpy.kernel.tree.paths import ChildView, Execution, ExecutorNode, Tree
+from heronpy.kernel.tree.registrations import read
+from heronpy.kernel.tree.requests import answer_request, pending_requests
+from heronpy.kernel.tree.update import BOTH_RUN, Update
 
 N = TypeVar("N")
 

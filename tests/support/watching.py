@@ -18,10 +18,10 @@ from heronpy.kernel.config import load_config
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
-from heronpy.kernel.registrations import read
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree import Tree
-from heronpy.kernel.update import FINISHED, Update
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import read
+from heronpy.kernel.tree.update import FINISHED, Update
 
 #: label of an instance → tuples that it has executed
 Marks = dict[str, int]

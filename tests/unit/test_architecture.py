@@ -26,32 +26,16 @@ MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("
 
 #: what decides and does no I/O; Stream Managers, instances and the master carry their decisions out
 DECISIONS = [
-    *(
-        ROOT / "kernel" / name
-        for name in (
-            "credit.py",
-            "frame.py",
-            "held.py",
-            "keys.py",
-            "link.py",
-            "names.py",
-            "tree.py",
-            "status.py",
-            "vigil.py",
-        )
-    ),
+    *sorted((ROOT / "kernel/flow").glob("*.py")),
+    ROOT / "kernel/kept_state.py",
+    ROOT / "kernel/names.py",
+    ROOT / "kernel/status.py",
+    ROOT / "kernel/liveness/silence.py",
+    ROOT / "kernel/tree/paths.py",
     *sorted((ROOT / "kernel/plans").glob("*.py")),
     *(path for path in sorted((ROOT / "kernel/checkpoints").glob("*.py")) if path.stem != "demand"),
-    ROOT / "kernel/master/board.py",
-    ROOT / "kernel/master/lost.py",
-    ROOT / "kernel/master/losses.py",
-    ROOT / "kernel/master/culprits.py",
-    ROOT / "kernel/master/meter.py",
-    ROOT / "kernel/master/roll.py",
-    ROOT / "kernel/master/checkpointing.py",
-    ROOT / "kernel/master/rebuilding.py",
-    ROOT / "kernel/master/restoring.py",
-    ROOT / "kernel/master/updating.py",
+    *sorted((ROOT / "kernel/master/knowledge").glob("*.py")),
+    *sorted((ROOT / "kernel/master").glob("*/decide.py")),
     ROOT / "stream_manager/residents.py",
     ROOT / "stream_manager/inbound.py",
     ROOT / "container/restart_policy.py",

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.machine.processes import process
 from heronpy.kernel.plans import ContainerPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import ContainerExit, Launch, Launcher, Scheduler
-from heronpy.kernel.processes import process
 from heronpy.testing.waiting import eventually
 
 #: a container: says that it started, has a helper of its own, and sleeps; with `--lifeline` until that closes

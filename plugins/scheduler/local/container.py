@@ -9,10 +9,10 @@ import signal
 import subprocess
 from pathlib import Path
 
+from heronpy.kernel.machine.private import make_private
+from heronpy.kernel.machine.processes import boot_id, process, processes
+from heronpy.kernel.machine.sessions import Session
 from heronpy.kernel.plugin import Launch
-from heronpy.kernel.private import make_private
-from heronpy.kernel.processes import boot_id, process, processes
-from heronpy.kernel.sessions import Session
 from heronpy.plugins.scheduler.local.record import Record, Records
 
 #: not HERONPY_…, which would be a setting to a heronpy command that the user's code runs

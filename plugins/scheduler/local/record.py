@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from heronpy.kernel.formats import SESSION
-from heronpy.kernel.private import make_private, private
+from heronpy.kernel.machine.private import make_private, private
 
 
 class Record(msgspec.Struct, frozen=True):

@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler
-from heronpy.kernel.wakeup import Wakeup
 from heronpy.plugins.scheduler.local.container import LocalContainer, find, kill_group, start
 from heronpy.plugins.scheduler.local.record import Records
 

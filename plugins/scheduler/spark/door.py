@@ -8,7 +8,7 @@ import selectors
 import socket
 import threading
 
-from heronpy.kernel.wakeup import Wakeup
+from heronpy.kernel.machine.wakeup import Wakeup
 
 #: what a task may say before it is let in
 LONGEST_HELLO = 256

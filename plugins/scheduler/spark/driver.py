@@ -19,10 +19,10 @@ from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, T
 from pyspark.util import InheritableThread
 
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.machine.private import make_private
+from heronpy.kernel.machine.processes import process
 from heronpy.kernel.plans import Resources
 from heronpy.kernel.plugin.scheduler import HOPELESS
-from heronpy.kernel.private import make_private
-from heronpy.kernel.processes import process
 from heronpy.plugins.scheduler.spark import task
 from heronpy.plugins.scheduler.spark.reasons import is_hopeless, reason
 from heronpy.plugins.scheduler.spark.settings import SparkSettings, executor_size

@@ -17,10 +17,10 @@ from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.machine.private import make_private
+from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launch, Launcher, Scheduler
-from heronpy.kernel.private import make_private
-from heronpy.kernel.wakeup import Wakeup
 from heronpy.plugins.scheduler.spark import preflight
 from heronpy.plugins.scheduler.spark.door import Door
 from heronpy.plugins.scheduler.spark.settings import SparkSettings

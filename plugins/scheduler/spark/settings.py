@@ -13,7 +13,7 @@ import msgspec
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.hosts import address_towards
+from heronpy.kernel.machine.listen_address import address_towards
 from heronpy.kernel.plans import Resources
 from heronpy.kernel.plans.packing import MB
 

@@ -13,11 +13,11 @@ from typing import ClassVar, Literal
 from typing_extensions import override
 
 from heronpy.kernel.config import Config
+from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler
 from heronpy.kernel.plugin.opening import open_uploader
 from heronpy.kernel.plugin.uploader import Uploader
-from heronpy.kernel.wakeup import Wakeup
 from heronpy.plugins.scheduler.yarn import secrets
 from heronpy.plugins.scheduler.yarn.cluster import Cluster, files_of
 from heronpy.plugins.scheduler.yarn.contexts import Beside, Contexts, size

@@ -7,8 +7,8 @@ import os
 import stat
 from pathlib import Path
 
-from heronpy.kernel.durable import make_durable, sync
 from heronpy.kernel.errors import StateError
+from heronpy.kernel.machine.durable import make_durable, sync
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.sessions import SESSIONS
 from heronpy.plugins.state.localfs.tree import TMP

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PluginError, StateError
-from heronpy.kernel.hosts import address_towards
+from heronpy.kernel.machine.listen_address import address_towards
 from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch
 from heronpy.plugins.state.paths import node_segments_of, segments_of
 from heronpy.plugins.state.values import check_size

@@ -18,15 +18,15 @@ from support.cpu import cpu_seconds
 from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch, launch_file, work_folder
 from heronpy.container.host_process import HostNode
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import NodeMissing, UserError
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine.processes import boot_id, process, processes
 from heronpy.kernel.plans import ContainerPlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.processes import boot_id, process, processes
-from heronpy.kernel.requests import request_replacement, request_restart
-from heronpy.kernel.tree import Execution, ExecutorNode, Live, Tree
+from heronpy.kernel.tree.paths import Execution, ExecutorNode, Live, Tree
+from heronpy.kernel.tree.requests import request_replacement, request_restart
 from heronpy.testing.waiting import eventually
 
 pytestmark = pytest.mark.cluster

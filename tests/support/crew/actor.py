@@ -18,7 +18,7 @@ from heronpy.instances.task import Task, build_task
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import Stored
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 
 if TYPE_CHECKING:
     from support.crew.crew import Crew

@@ -12,9 +12,9 @@ from support.shelf import Shelf
 
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.state import Saved
-from heronpy.kernel.frame import route
+from heronpy.kernel.flow.frame import route
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 
 #: seconds that pass with every step
 TICK = 0.0004

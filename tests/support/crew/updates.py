@@ -9,7 +9,7 @@ from support.crew.crew import Crew
 
 from heronpy.instances.state import load_handovers
 from heronpy.kernel.checkpoints.stored import StoredPart
-from heronpy.kernel.held import Held, held_of, objections
+from heronpy.kernel.kept_state import Held, held_of, objections
 from heronpy.kernel.plans import (
     ContainerPlan,
     InstancePlan,
@@ -19,7 +19,7 @@ from heronpy.kernel.plans import (
     affected,
     next_plan,
 )
-from heronpy.kernel.update import Handover, Phase, Update
+from heronpy.kernel.tree.update import Handover, Phase, Update
 
 
 class Updates:

@@ -13,9 +13,9 @@ from support.simulation.shapes import Shape
 from support.simulation.world import World
 
 from heronpy.kernel.errors import NodeMissing
-from heronpy.kernel.master.losses import Losses
+from heronpy.kernel.master.knowledge.tuple_losses import Losses
 from heronpy.kernel.plugin.state_manager import Node
-from heronpy.kernel.tree import Registration, Tree
+from heronpy.kernel.tree.paths import Registration, Tree
 
 #: by then a process that is to die has died
 SOON = 0.02

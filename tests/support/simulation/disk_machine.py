@@ -16,17 +16,17 @@ from support.simulation.disk_calls import DiskCalls
 from support.sinking import Kind, Life, files, rows
 
 from heronpy.container.folders import create_launch, launch_file
-from heronpy.container.launch import TopologyLaunch
 from heronpy.instances.state.objects import Sections, read_object, write_object
 from heronpy.instances.transactions import TRANSACTIONS
-from heronpy.kernel import durable
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.names import checkpoint_prefix, own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import StoreError
-from heronpy.kernel.master.acts import Acts
-from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine import durable
+from heronpy.kernel.master.coordinator import Acts
+from heronpy.kernel.master.repository import Scene
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
 

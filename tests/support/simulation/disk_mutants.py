@@ -16,11 +16,11 @@ import pytest
 
 from heronpy.container import folders
 from heronpy.instances.transactions import Transactions
-from heronpy.kernel import durable
 from heronpy.kernel.checkpoints import finding, manifest
 from heronpy.kernel.checkpoints.manifest import Manifest
 from heronpy.kernel.errors import StoreError
-from heronpy.kernel.master import checkpoint_act
+from heronpy.kernel.machine import durable
+from heronpy.kernel.master.checkpointing import act as checkpoint_act
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.plugins import disk
 from heronpy.plugins.checkpoints.localfs import LocalFsStore

@@ -13,7 +13,7 @@ from support.simulation.world import Process
 from heronpy.instances.outbox import Stopping
 from heronpy.instances.socket_link import SocketLink
 from heronpy.instances.task import Task, build_task
-from heronpy.kernel.addresses import task_identity
+from heronpy.kernel.machine.addresses import task_identity
 from heronpy.kernel.protocol import InstanceBeat
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from support.simulation.reactor import SimulatedReactor
 from support.simulation.sockets import Parts, SimulatedDealer, SimulatedRouter
 from support.simulation.world import Process
 
-from heronpy.kernel.addresses import incarnation_of
+from heronpy.kernel.machine.addresses import incarnation_of
 from heronpy.kernel.protocol import InstanceBeat
-from heronpy.kernel.tree import Registration, Tree
+from heronpy.kernel.tree.paths import Registration, Tree
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
 from heronpy.stream_manager.residents import Residents

@@ -15,9 +15,9 @@ from support.simulation.run import Profile
 from heronpy.instances.acking.tracker import Tracker
 from heronpy.instances.bolt_task import BoltTask
 from heronpy.instances.outbox import Outbox
-from heronpy.kernel.credit import Arrival, Receiving, Spending
-from heronpy.kernel.link import LinkReceiver, LinkSender
-from heronpy.kernel.master.losses import Losses
+from heronpy.kernel.flow.credit import Arrival, Receiving, Spending
+from heronpy.kernel.flow.peer_link import LinkReceiver, LinkSender
+from heronpy.kernel.master.knowledge.tuple_losses import Losses
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.inbound import Inbound
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from support.simulation.sockets import Connection, Pipe, SimulatedDealer, SimulatedRouter
 from support.simulation.world import World
 
-from heronpy.kernel.frame import ANCHORED, DATA
+from heronpy.kernel.flow.frame import ANCHORED, DATA
 
 #: seconds on the way inside a machine, and between two
 INSIDE, BETWEEN = 40e-6, 250e-6

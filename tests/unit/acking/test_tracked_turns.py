@@ -14,8 +14,8 @@ from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
 from heronpy.instances.codec import PlainCodec
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import Task, build_task
-from heronpy.kernel.credit import Grant
-from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, Prefix, seal, unseal
+from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.frame import ACK, ANCHORED, CREDIT, Prefix, seal, unseal
 from heronpy.kernel.transport.sockets import SMALLEST_LIMIT
 from heronpy.task_hook import ITaskHook
 from heronpy.testing.placing import placed

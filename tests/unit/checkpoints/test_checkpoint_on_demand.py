@@ -13,7 +13,7 @@ from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import TimedOut, UserError
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 NAME = "wordcount"
 TREE = Tree(NAME)

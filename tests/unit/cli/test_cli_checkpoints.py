@@ -22,7 +22,7 @@ from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.plugin import CheckpointStore, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 Heronpy = Callable[..., Result]
 

@@ -12,11 +12,11 @@ from support.damage import DAMAGES, damage
 from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch
 from heronpy.container.host_process import HostNode
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import load_config
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin.opening import open_state
-from heronpy.kernel.requests import answer_request, pending_requests
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.requests import answer_request, pending_requests
 
 from .conftest import Heronpy
 

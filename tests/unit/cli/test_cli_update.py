@@ -22,15 +22,15 @@ from heronpy.cli.update_checks import doubts
 from heronpy.cli.update_view import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
-from heronpy.kernel.held import Held
-from heronpy.kernel.live import change_live, config_for
+from heronpy.kernel.kept_state import Held
 from heronpy.kernel.master import client
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, next_plan, physical_plan
 from heronpy.kernel.plans.logical import Reliability
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
-from heronpy.kernel.tree import Execution, Live, Registration, Tree
-from heronpy.kernel.update import FINISHED, Ledger, Phase, Update
+from heronpy.kernel.tree.desired_state import change_live, config_for
+from heronpy.kernel.tree.paths import Execution, Live, Registration, Tree
+from heronpy.kernel.tree.update import FINISHED, Ledger, Phase, Update
 from heronpy.plugins.packing.round_robin import RoundRobin
 from heronpy.testing.waiting import eventually
 

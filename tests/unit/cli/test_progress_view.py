@@ -8,7 +8,7 @@ from heronpy.cli.progress_view import progress, size
 from heronpy.cli.update_progress import Phases
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.status import CheckpointStatus, TopologyStatus, UpdateStatus
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 
 NOW = 1_000_000.0
 

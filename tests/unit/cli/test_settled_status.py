@@ -13,7 +13,7 @@ from heronpy.cli import topologies
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin import StateManager, opening
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 
 SHOP = Tree("Shop")
 

@@ -13,8 +13,8 @@ from heronpy import constants
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.config.ranges import ORDERED, RANGES
 from heronpy.kernel.config.schema import defaults, kinds
+from heronpy.kernel.config.topology_keys import HEEDED, UNHEEDED
 from heronpy.kernel.errors import ConfigError
-from heronpy.kernel.topology_keys import HEEDED, UNHEEDED
 from heronpy.plugins.packing import request
 
 

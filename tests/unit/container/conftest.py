@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine.processes import processes
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.processes import processes
 from heronpy.testing.waiting import eventually
 
 

@@ -14,12 +14,12 @@ from support.damage import DAMAGES, damage
 
 from heronpy.container import child, keeper
 from heronpy.container.folders import create_launch
-from heronpy.container.launch import LaunchDamaged, TopologyLaunch
 from heronpy.container.launching import launch_of
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.launch import LaunchDamaged, TopologyLaunch
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import open_state
-from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.tree.paths import Execution, Tree
 
 
 @pytest.fixture

@@ -13,17 +13,17 @@ from support.distant import DistantState
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import create_launch
 from heronpy.container.host_process import HostNode
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduling import SchedulerHost
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError, VersionConflict
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.liveness.heartbeat_node import Pulse, PulseReader
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
-from heronpy.kernel.pulse import Pulse, PulseReader
-from heronpy.kernel.registrations import Follower
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import Execution, Registration, Tree
+from heronpy.kernel.tree.paths import Execution, Registration, Tree
+from heronpy.kernel.tree.registrations import Follower
 from heronpy.testing.waiting import eventually
 
 TREE = Tree("t")

@@ -18,22 +18,22 @@ from support.cpu import cpu_seconds
 
 from heronpy.container.executor import FENCED
 from heronpy.container.folders import create_launch
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.roles import ROLES
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine.processes import process, processes
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.processes import process, processes
-from heronpy.kernel.tree import Execution, ExecutorNode, Tree
-from heronpy.kernel.update import Phase, Update
+from heronpy.kernel.tree.paths import Execution, ExecutorNode, Tree
+from heronpy.kernel.tree.update import Phase, Update
 from heronpy.testing.waiting import eventually
 
 TOY_ROLES = '''
 import os, select, signal, subprocess
 from pathlib import Path
 
-from heronpy.kernel.lifeline import beat
+from heronpy.kernel.liveness.lifeline import beat
 
 
 def run(launch, child):

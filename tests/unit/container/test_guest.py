@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from heronpy.container.guest import STALE, Guest, remove_if_free, sweep
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import load_config
-from heronpy.kernel.processes import boot_id, process
-from heronpy.kernel.sessions import Session
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine.processes import boot_id, process
+from heronpy.kernel.machine.sessions import Session
 from heronpy.testing.waiting import eventually
 
 

@@ -12,11 +12,11 @@ from support.distant import DistantState
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import unreachable
 from heronpy.kernel.master.main import TopologyMaster
-from heronpy.kernel.master.scene import Scene
+from heronpy.kernel.master.repository import Scene
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import ChildView, Execution, ExecutorNode, Registration, Tree
+from heronpy.kernel.tree.paths import ChildView, Execution, ExecutorNode, Registration, Tree
 from heronpy.testing.waiting import eventually
 
 TREE = Tree("words")

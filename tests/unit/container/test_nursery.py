@@ -15,11 +15,11 @@ import pytest
 
 from heronpy.container.child import CRASHED, Start
 from heronpy.container.folders import create_launch
-from heronpy.container.launch import Child
 from heronpy.container.nursery import Nursery, spawn
 from heronpy.container.zygote import Forked
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PeerLost
+from heronpy.kernel.launch import Child
 
 ROLES = '''
 import logging, os, random, select, sys, threading

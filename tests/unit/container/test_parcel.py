@@ -18,7 +18,6 @@ import pytest
 from support.needs import needs_second_account
 from support.second_account import STRANGER, as_stranger, shared_folder
 
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel import LAUNCH, PACKAGE, Parcel, build_package, requirements_of
 from heronpy.container.parcel.archive import sha256_of, write_archive
 from heronpy.container.parcel.bootstrap import Refused, _unpack
@@ -27,6 +26,7 @@ from heronpy.container.parcel.distributions import files_of, with_requirements
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PluginError, UserError
 from heronpy.kernel.formats import LAUNCH as LAUNCH_FORMAT
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import Source
 from heronpy.kernel.plugin import Registry
 
@@ -97,7 +97,7 @@ def test_a_distribution_brings_what_it_requires_and_no_extras() -> None:
 def test_the_engine_is_found_wherever_it_is_installed_from() -> None:
     (engine,) = [found for found in with_requirements(["heron-py"]) if found.metadata["Name"] == "heron-py"]
     names = {name for name, _ in files_of(engine)}
-    assert {"heronpy/__init__.py", "heronpy/heron.toml", "heronpy/kernel/frame.py"} <= names
+    assert {"heronpy/__init__.py", "heronpy/heron.toml", "heronpy/kernel/flow/frame.py"} <= names
     assert any(name.endswith(".dist-info/entry_points.txt") for name in names)
 
 

@@ -12,9 +12,9 @@ import pytest
 from heronpy.container.record import ExecutorRecord
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing, StateError, VersionConflict
+from heronpy.kernel.liveness.heartbeat_node import Pulse, PulseReader
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.pulse import Pulse, PulseReader
-from heronpy.kernel.tree import ChildView, ExecutorNode, Tree
+from heronpy.kernel.tree.paths import ChildView, ExecutorNode, Tree
 from heronpy.testing.waiting import eventually
 
 SILENCE = 8.0

@@ -8,8 +8,8 @@ import pytest
 
 from heronpy.kernel.errors import TimedOut, UserError
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.requests import request_restart
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.requests import request_restart
 
 TREE = Tree("words")
 GONE = "^the scheduler's process of 'words' is not running "

@@ -8,12 +8,12 @@ import pytest
 
 from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch
-from heronpy.container.launch import TopologyLaunch
 from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.formats import NODE
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin.opening import open_state
-from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.tree.paths import Execution, Tree
 
 TREE = Tree("t")
 

@@ -12,16 +12,16 @@ import pytest
 
 from heronpy.container.folders import create_launch
 from heronpy.container.host_process import HostNode
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.scheduling import SchedulerHost
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import ContainerPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
 from heronpy.kernel.plugin.scheduler import HOPELESS
-from heronpy.kernel.requests import request_replacement
-from heronpy.kernel.tree import Execution, ExecutorNode, Tree
-from heronpy.kernel.update import Phase, Update, UpdateFailure
+from heronpy.kernel.tree.paths import Execution, ExecutorNode, Tree
+from heronpy.kernel.tree.requests import request_replacement
+from heronpy.kernel.tree.update import Phase, Update, UpdateFailure
 
 TREE = Tree("t")
 

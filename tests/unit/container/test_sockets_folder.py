@@ -14,11 +14,11 @@ from support.second_account import STRANGER, as_stranger, shared_folder
 
 from heronpy.container import folders
 from heronpy.container.folders import create_launch, make_sockets_folder, renew_sockets
-from heronpy.container.launch import TopologyLaunch
-from heronpy.kernel import private
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.private import PLACE_BYTES
+from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.machine import private
+from heronpy.kernel.machine.private import PLACE_BYTES
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from heronpy.container.child import Start
 from heronpy.container.restart_policy import RestartPolicy
 from heronpy.container.supervisor import START_SECONDS, Clock, Supervisor, Wanted
-from heronpy.kernel.lifeline import beat, has_beaten, lifeline
-from heronpy.kernel.tree import ChildView, ExecutorNode
+from heronpy.kernel.liveness.lifeline import beat, has_beaten, lifeline
+from heronpy.kernel.tree.paths import ChildView, ExecutorNode
 
 SILENCE = 30.0
 POLICY = RestartPolicy(delay=1.0, delay_max=8.0, reset=60.0, attempts=3)

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from heronpy.container.folders import create_launch
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.shipped import write_shipped
 from heronpy.container.uploads import clear_uploads, upload, uploads_of
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import Source
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.tree import Execution, Tree
+from heronpy.kernel.tree.paths import Execution, Tree
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from heronpy.container.folders import create_launch, work_folder
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.launcher import MASTER, TopologyLauncher
 from heronpy.container.supervisor import Wanted
 from heronpy.container.wanted import wanted_children
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 
 LARGE = Resources(cpu=2.0)

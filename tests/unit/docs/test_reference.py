@@ -12,13 +12,14 @@ import pytest
 import heronpy
 from heronpy.cli.main import VERBS
 from heronpy.instances.counters import Counters
-from heronpy.kernel import frame, link
 from heronpy.kernel.config import load_config
 from heronpy.kernel.config.ranges import RANGES
+from heronpy.kernel.config.topology_keys import HEEDED
+from heronpy.kernel.flow import frame
+from heronpy.kernel.flow import peer_link as link
 from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import KINDS
 from heronpy.kernel.protocol import PROTOCOL_VERSION, Envelope
-from heronpy.kernel.topology_keys import HEEDED
 from heronpy.testing.contracts.scheduler import SchedulerContract
 from heronpy.testing.contracts.state_manager import StateManagerContract
 from heronpy.testing.contracts.uploader import UploaderContract
@@ -146,7 +147,7 @@ def test_every_control_message_and_both_versions_are_documented() -> None:
     }
     assert documented == bodies
     text = " ".join((DOCS / "protocol.md").read_text().split())
-    assert f"data frames (version {frame.VERSION}, `kernel/frame.py`)" in text
+    assert f"data frames (version {frame.VERSION}, `kernel/flow/frame.py`)" in text
     assert f"control messages (version {PROTOCOL_VERSION}, `kernel/protocol/control.proto`)" in text
 
 

@@ -10,7 +10,7 @@ from typing import get_args
 from support.provocations import AREAS, documented
 
 from heronpy.instances.state import saver
-from heronpy.kernel.update import Phase
+from heronpy.kernel.tree.update import Phase
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("kernel", "instances", "container", "stream_manager", "plugins", "cli", "heronpy")

@@ -15,7 +15,7 @@ from heronpy.instances.runs import LeaveForNextRun
 from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan, next_plan
-from heronpy.kernel.update import Phase, Update
+from heronpy.kernel.tree.update import Phase, Update
 
 NAMES = ("orders", "relay", "count", "sink", "watch", "lowest", "odd", "named", "written")
 PLAN = shop(dict.fromkeys(NAMES, 1), "effectively_once")

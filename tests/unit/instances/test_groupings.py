@@ -12,7 +12,7 @@ from support.plans import edge, plan_of
 from heronpy.instances.groupings import Grouping, make_grouping
 from heronpy.instances.groupings.custom import Chooser
 from heronpy.kernel.errors import TopologyError
-from heronpy.kernel.keys import key_group
+from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.plans import Input, PhysicalPlan
 
 

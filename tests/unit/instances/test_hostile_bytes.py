@@ -20,11 +20,22 @@ from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
 from heronpy.instances.codec import PlainCodec, SerializerCodec
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import Task, build_task
-from heronpy.kernel.addresses import incarnation_of
-from heronpy.kernel.credit import Grant
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import ACK, ANCHORED, CREDIT, DATA, KINDS, PREFIX_BYTES, Prefix, route, seal, unseal
-from heronpy.kernel.link import RECEIVED, LinkSender, decode_head
+from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.frame import (
+    ACK,
+    ANCHORED,
+    CREDIT,
+    DATA,
+    KINDS,
+    PREFIX_BYTES,
+    Prefix,
+    route,
+    seal,
+    unseal,
+)
+from heronpy.kernel.flow.peer_link import RECEIVED, LinkSender, decode_head
+from heronpy.kernel.machine.addresses import incarnation_of
 from heronpy.kernel.protocol import InstanceBeat, PlanNotice, unwrap, wrap
 
 MINE, THEIRS = 3, 8

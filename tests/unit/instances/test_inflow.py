@@ -11,8 +11,8 @@ from heronpy.instances.exchange import Exchange
 from heronpy.instances.inflow import Delivery, Inflow
 from heronpy.instances.outbox import Outbox
 from heronpy.instances.settings import FlowSettings
-from heronpy.kernel.credit import HELLO, Grant
-from heronpy.kernel.frame import CREDIT, DATA, PROBE, Prefix, seal, unseal
+from heronpy.kernel.flow.credit import HELLO, Grant
+from heronpy.kernel.flow.frame import CREDIT, DATA, PROBE, Prefix, seal, unseal
 
 MINE = 3
 THEIRS = 8

@@ -13,9 +13,9 @@ from support.emitter import MY_INCARNATION, RECEIVER, Emitter
 from support.plans import SINK, SOURCE, edge
 
 from heronpy.instances.outbox import Stopping
-from heronpy.kernel.credit import HELLO, Grant
 from heronpy.kernel.errors import TopologyError, TupleTooLarge
-from heronpy.kernel.frame import DATA, PROBE, Prefix
+from heronpy.kernel.flow.credit import HELLO, Grant
+from heronpy.kernel.flow.frame import DATA, PROBE, Prefix
 
 
 def test_the_first_tuple_leaves_at_once_and_the_next_wait_for_company() -> None:

@@ -19,7 +19,7 @@ from heronpy.instances.poison.guard import CAREFUL
 from heronpy.instances.poison.history import MOST, History
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import Task, build_task
-from heronpy.kernel.frame import DATA, Prefix, seal, unseal
+from heronpy.kernel.flow.frame import DATA, Prefix, seal, unseal
 
 
 class Death(BaseException):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from heronpy.instances.positions import KEPT, Sent, WorkedOff
-from heronpy.kernel.credit import HELLO, Grant, LastWord
+from heronpy.kernel.flow.credit import HELLO, Grant, LastWord
 
 
 def told(sent: Sent, receiver: int) -> tuple[LastWord, ...]:

@@ -13,9 +13,9 @@ from support.plans import edge
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.groupings.custom import Chooser
-from heronpy.kernel.credit import Grant
-from heronpy.kernel.frame import DATA, MARKER
-from heronpy.kernel.keys import key_group
+from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.frame import DATA, MARKER
+from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.plans import (
     ContainerPlan,
     Input,

@@ -15,7 +15,7 @@ from heronpy.instances.state import Saver, TaskState, load_checkpoint, load_hand
 from heronpy.kernel.errors import CheckpointDamaged, TopologyError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plans.key_groups import contiguous
-from heronpy.kernel.update import Handover
+from heronpy.kernel.tree.update import Handover
 from heronpy.state import StatefulComponent
 
 WORDS = {f"word{number}": number for number in range(100)}

@@ -22,7 +22,7 @@ from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 from heronpy.testing import TopologyTest
 from heronpy.testing.placing import placed
 from heronpy.testing.wire import MemoryLink, Wire

@@ -12,8 +12,8 @@ from heronpy import Bolt, Spout, Tuple
 from heronpy.instances.codec import PlainCodec
 from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task import Task, build_task
-from heronpy.kernel.credit import HELLO, Grant
-from heronpy.kernel.frame import CREDIT, DATA, Prefix, seal, unseal
+from heronpy.kernel.flow.credit import HELLO, Grant
+from heronpy.kernel.flow.frame import CREDIT, DATA, Prefix, seal, unseal
 
 
 class Link:

@@ -6,7 +6,7 @@ import pytest
 from support.emitter import Emitter
 from support.plans import edge
 
-from heronpy.kernel.frame import DATA, PROBE
+from heronpy.kernel.flow.frame import DATA, PROBE
 
 
 def test_a_spout_without_credit_may_end_its_call_and_then_pauses() -> None:

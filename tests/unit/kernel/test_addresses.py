@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.kernel.addresses import container_identity, incarnation_of, peer_name, task_identity
+from heronpy.kernel.machine.addresses import container_identity, incarnation_of, peer_name, task_identity
 
 NUMBERS = st.integers(0, 2**32 - 1)
 INCARNATIONS = st.integers(0, 2**64 - 1)

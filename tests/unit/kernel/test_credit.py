@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heronpy.kernel.credit import HELLO, Arrival, Grant, LastWord, Receiving, Spending
 from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.flow.credit import HELLO, Arrival, Grant, LastWord, Receiving, Spending
 
 INITIAL = 16
 MAX_BYTES = 1000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heronpy.kernel.master.culprits import culprits
+from heronpy.kernel.master.knowledge.culprits import culprits
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,

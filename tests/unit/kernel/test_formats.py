@@ -18,23 +18,24 @@ from support.shelf import Shelf
 from heronpy.component import make_component
 from heronpy.container.execution import is_current, read_execution
 from heronpy.container.folders import create_launch
-from heronpy.container.launch import TopologyLaunch
 from heronpy.container.parcel import bootstrap
 from heronpy.container.shipped import read_shipped, write_shipped
 from heronpy.instances.state.objects import Sections, read_object, write_object
-from heronpy.kernel import formats, frame
+from heronpy.kernel import formats
 from heronpy.kernel.checkpoints.manifest import Manifest, checksum, read_manifest, write_manifest
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import CheckpointDamaged, OtherFormat, StateError
+from heronpy.kernel.flow import frame
 from heronpy.kernel.formats import HANDLE, LAUNCH, NODE, RELEASE, SPARK, Format
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Shipped, StateManager
 from heronpy.kernel.protocol import envelope
-from heronpy.kernel.registrations import read
-from heronpy.kernel.requests import Request, pending_requests
-from heronpy.kernel.tree import Execution, Live, Tree
+from heronpy.kernel.tree.paths import Execution, Live, Tree
+from heronpy.kernel.tree.registrations import read
+from heronpy.kernel.tree.requests import Request, pending_requests
 from heronpy.plugins.state.localfs import record as localfs_record
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
 from heronpy.plugins.state.zookeeper import record as zookeeper_record

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.frame import DATA, KINDS, PREFIX_BYTES, Prefix, route, seal, unseal
+from heronpy.kernel.flow.frame import DATA, KINDS, PREFIX_BYTES, Prefix, route, seal, unseal
 
 
 def up_to(bits: int) -> st.SearchStrategy[int]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.kernel.held import Held, held_of, objections
+from heronpy.kernel.kept_state import Held, held_of, objections
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.hosts import check_host, own_address
+from heronpy.kernel.machine.listen_address import check_host, own_address
 from heronpy.kernel.transport import Transport
 
 

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.link import FRAME, MISSING, RECEIVED, SYNC, LinkReceiver, LinkSender, decode_head
+from heronpy.kernel.flow.peer_link import (
+    FRAME,
+    MISSING,
+    RECEIVED,
+    SYNC,
+    LinkReceiver,
+    LinkSender,
+    decode_head,
+)
 
 
 class Road:

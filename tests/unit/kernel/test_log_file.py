@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from heronpy.cli.log_files import Follower, LogFolder, tail
-from heronpy.kernel.log_file import (
+from heronpy.kernel.logs.log_file import (
     LEFT_BYTES,
     LOOK_BYTES,
     CappedOutput,

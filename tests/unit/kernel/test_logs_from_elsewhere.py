@@ -14,12 +14,12 @@ import pytest
 
 from heronpy.container.metrics_manager.log_port import LogPort
 from heronpy.kernel.config import load_config
-from heronpy.kernel.log_client import LogClient
-from heronpy.kernel.log_desk import MOST
+from heronpy.kernel.logs.log_client import LogClient
+from heronpy.kernel.logs.log_server import MOST
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import LogReply, LogRequest, unwrap, wrap
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import ChildView, ExecutorNode, Registration, Tree
+from heronpy.kernel.tree.paths import ChildView, ExecutorNode, Registration, Tree
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
 
 TREE = Tree("words")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heronpy.kernel.master.lost import ALONE, LostContainers
+from heronpy.kernel.master.knowledge.missing_containers import ALONE, LostContainers
 
 LOST = 60.0
 

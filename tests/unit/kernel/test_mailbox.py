@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.kernel.addresses import container_identity
-from heronpy.kernel.mailbox import Mailbox
+from heronpy.kernel.machine.addresses import container_identity
 from heronpy.kernel.protocol import InstanceBeat, wrap
+from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Transport
 
 

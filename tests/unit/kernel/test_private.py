@@ -11,7 +11,7 @@ import pytest
 from support.needs import needs_second_account
 from support.second_account import STRANGER
 
-from heronpy.kernel.private import (
+from heronpy.kernel.machine.private import (
     PLACE_BYTES,
     NotPrivate,
     keep_others_out,

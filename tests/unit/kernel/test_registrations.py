@@ -11,8 +11,8 @@ import pytest
 
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.registrations import read, register
-from heronpy.kernel.tree import Registration, Tree
+from heronpy.kernel.tree.paths import Registration, Tree
+from heronpy.kernel.tree.registrations import read, register
 
 PATH = Tree("words").stream_manager(2)
 

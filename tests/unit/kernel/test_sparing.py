@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from heronpy.kernel.sparing import INTERVAL, Sparing
+from heronpy.kernel.logs.rate_limited import INTERVAL, Sparing
 
 
 def test_a_flood_is_one_line_and_the_next_one_tells_of_the_rest(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.kernel.vigil import Vigil
+from heronpy.kernel.liveness.silence import Vigil
 
 PATIENCE = 8.0
 

@@ -15,7 +15,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import InstanceBeat
-from heronpy.kernel.tree import ChildView
+from heronpy.kernel.tree.paths import ChildView
 
 
 def running(state: StateManager, config: Config) -> Conductor:

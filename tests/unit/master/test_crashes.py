@@ -20,10 +20,10 @@ from support.puppets import (
 
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.owned import Replaced
+from heronpy.kernel.master.fenced_node import Replaced
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.update import FINISHED, Update
+from heronpy.kernel.tree.update import FINISHED, Update
 
 GUARANTEES: tuple[Reliability, ...] = ("at_most_once", "effectively_once")
 

@@ -16,7 +16,7 @@ from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import InstanceBeat
-from heronpy.kernel.tree import PAUSED, Live
+from heronpy.kernel.tree.paths import PAUSED, Live
 
 TRUTH = (
     "execution",

@@ -10,7 +10,7 @@ from support.puppets import TREE, Conductor, Crew, proposal, submitted
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.update import Update
+from heronpy.kernel.tree.update import Update
 
 
 @pytest.fixture

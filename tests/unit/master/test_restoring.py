@@ -11,12 +11,12 @@ from support.puppets import TREE, Conductor, Crew, packing, proposal, submitted
 
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.restoring import Restoring
-from heronpy.kernel.master.roll import Roll
+from heronpy.kernel.master.knowledge.roster import Roll
+from heronpy.kernel.master.restoring.decide import Restoring
 from heronpy.kernel.plans import LogicalPlan, PhysicalPlan, Task
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat
-from heronpy.kernel.tree import ChildView
+from heronpy.kernel.tree.paths import ChildView
 
 
 def started(state: StateManager, config: Config, checkpoints: int = 0) -> Conductor:

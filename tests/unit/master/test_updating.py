@@ -9,14 +9,14 @@ import pytest
 from support.puppets import TREE, Conductor, Crew, packing, proposal, submitted
 
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.updating import NO_STORE
+from heronpy.kernel.master.updating.decide import NO_STORE
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import Held, InstanceBeat
-from heronpy.kernel.registrations import read
-from heronpy.kernel.requests import Request
-from heronpy.kernel.tree import START_BITS, ChildView, Execution, ExecutorNode
-from heronpy.kernel.update import Ledger, Phase, Update, UpdateFailure
+from heronpy.kernel.tree.paths import START_BITS, ChildView, Execution, ExecutorNode
+from heronpy.kernel.tree.registrations import read
+from heronpy.kernel.tree.requests import Request
+from heronpy.kernel.tree.update import Ledger, Phase, Update, UpdateFailure
 
 #: what keeps an update in a phase
 STOPS: dict[Phase, Callable[[InstanceBeat], None]] = {

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from heronpy.kernel.master.board import SILENCE, Board
+from heronpy.kernel.master.knowledge.board import SILENCE, Board
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
 from heronpy.kernel.protocol import (
     ContainerBeat,
@@ -17,7 +17,7 @@ from heronpy.kernel.protocol import (
     Sample,
 )
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree import ChildView
+from heronpy.kernel.tree.paths import ChildView
 
 START = 1000.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from support.plans import edge, plan_of
 
-from heronpy.kernel.master.losses import SLACK, Losses
+from heronpy.kernel.master.knowledge.tuple_losses import SLACK, Losses
 from heronpy.kernel.protocol import InstanceBeat
 
 PLAN = plan_of(edge("shuffle"), par=2)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heronpy.kernel.master.meter import SPAN, Meter
+from heronpy.kernel.master.knowledge.meter import SPAN, Meter
 from heronpy.kernel.protocol import MetricsReport, Sample
 
 

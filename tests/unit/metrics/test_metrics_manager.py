@@ -11,17 +11,17 @@ from pathlib import Path
 import pluggy
 import pytest
 
-from heronpy.container.launch import Child, TopologyLaunch
 from heronpy.container.metrics_manager.main import MetricsManager
-from heronpy.kernel.addresses import METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.config import Config, load_config
+from heronpy.kernel.launch import Child, TopologyLaunch
+from heronpy.kernel.machine.addresses import METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
 from heronpy.kernel.plugin import MetricSink, Registry, hookimpl, hookspecs
 from heronpy.kernel.plugin.metric_sink import Sample
 from heronpy.kernel.protocol import MetricsReport, wrap
 from heronpy.kernel.protocol import Sample as Sent
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree import Tree
+from heronpy.kernel.tree.paths import Tree
 from heronpy.plugins.metrics import hooks
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from heronpy.kernel.processes import boot_id, process, processes
+from heronpy.kernel.machine.processes import boot_id, process, processes
 
 
 def test_we_find_ourselves() -> None:

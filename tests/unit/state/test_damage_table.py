@@ -9,8 +9,8 @@ from support.damage import DISK_DAMAGES, damage_node
 from support.damage_table import Stand, check_table, rows
 
 from heronpy.kernel.config import load_config
-from heronpy.kernel.damage import OF_COMMANDS, OF_CONTAINERS, REPORTS, TRUTH, damaged_nodes
 from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.tree.damage import OF_COMMANDS, OF_CONTAINERS, REPORTS, TRUTH, damaged_nodes
 
 
 @pytest.mark.parametrize("kind", DISK_DAMAGES)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from heronpy.kernel.link import MISSING, RECEIVED, SYNC, decode_head
+from heronpy.kernel.flow.peer_link import MISSING, RECEIVED, SYNC, decode_head
 from heronpy.kernel.transport import Delivery
 from heronpy.stream_manager import exits
 from heronpy.stream_manager.exits import InstanceExit, PeerExit

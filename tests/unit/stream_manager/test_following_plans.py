@@ -10,15 +10,15 @@ import msgspec
 import pytest
 from support.plans import edge, plan_of
 
-from heronpy.container.launch import Child, TopologyLaunch
-from heronpy.kernel.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.config import load_config
-from heronpy.kernel.frame import DATA, Prefix, seal
+from heronpy.kernel.flow.frame import DATA, Prefix, seal
+from heronpy.kernel.launch import Child, TopologyLaunch
+from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.transport import Reactor, Router, Transport
-from heronpy.kernel.tree import Registration, Tree
-from heronpy.kernel.update import Phase, Update
+from heronpy.kernel.tree.paths import Registration, Tree
+from heronpy.kernel.tree.update import Phase, Update
 from heronpy.stream_manager.main import StreamManager
 
 TREE = Tree("wordcount")

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from support.plans import edge, plan_of
 
-from heronpy.kernel.addresses import container_identity, task_identity
-from heronpy.kernel.frame import CREDIT, DATA, Prefix, seal
-from heronpy.kernel.link import FRAME, RECEIVED
+from heronpy.kernel.flow.frame import CREDIT, DATA, Prefix, seal
+from heronpy.kernel.flow.peer_link import FRAME, RECEIVED
+from heronpy.kernel.machine.addresses import container_identity, task_identity
 from heronpy.kernel.plans import Task
 from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
 from heronpy.stream_manager.forwarder import FRAMES_PER_TURN, Forwarder

@@ -11,8 +11,8 @@ import pytest
 from support.faultproxy import FaultProxy
 from support.plans import edge, plan_of
 
-from heronpy.kernel.addresses import container_identity, task_identity
-from heronpy.kernel.frame import DATA, Prefix, seal
+from heronpy.kernel.flow.frame import DATA, Prefix, seal
+from heronpy.kernel.machine.addresses import container_identity, task_identity
 from heronpy.kernel.transport import Dealer, Reactor, Transport
 from heronpy.stream_manager.forwarder import Forwarder
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from heronpy.kernel.addresses import container_identity
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.link import FRAME, MISSING, RECEIVED, SYNC
+from heronpy.kernel.flow.peer_link import FRAME, MISSING, RECEIVED, SYNC
+from heronpy.kernel.machine.addresses import container_identity
 from heronpy.stream_manager.inbound import Inbound
 
 OLD, NEW = (container_identity(2, incarnation) for incarnation in (7, 8))

@@ -1,0 +1,121 @@
+"""Signs of life in the state tree: a small node of its own that changes while its process runs."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, VersionConflict
+from heronpy.kernel.liveness.silence import LOOKS, Vigil
+from heronpy.kernel.plugin.state_manager import StateManager
+
+log = logging.getLogger(__name__)
+
+
+class Pulse:
+    """Our own. Whoever else takes the node over fences us: VersionConflict or NodeMissing from beat()."""
+
+    def __init__(self, state: StateManager, path: str, silence: float) -> None:
+        self._state = state
+        self._path = path
+        self._session = state.session
+        self.interval = silence / LOOKS
+        #: tells our node from that of whoever has taken our place
+        self._token = secrets.token_bytes(8)
+        self._version = self._take_over()
+
+    def beat(self) -> None:
+        try:
+            self._version = self._state.set(self._path, self._token, version=self._version)
+        except VersionConflict:
+            node = self._state.get(self._path)
+            if node.value != self._token:
+                raise
+            # a beat of ours was carried out although the state tree could not say so: it counts
+            self._version = node.version
+        except DamagedNode as damage:
+            # nobody else's can be told from ours, and who has our place takes it again
+            log.warning("%s; it is made again", damage)
+            self._version = self._take_over()
+        except NodeMissing:
+            if self._state.session == self._session:
+                raise
+            self._begin_anew()
+
+    @contextlib.contextmanager
+    def in_background(self, on_fenced: Callable[[], None]) -> Iterator[None]:
+        """Beat from a thread: for a process that may rightly be busy for long."""
+        over = threading.Event()
+        thread = threading.Thread(
+            target=self._keep_beating, args=(over, on_fenced), name="pulse", daemon=True
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _keep_beating(self, over: threading.Event, on_fenced: Callable[[], None]) -> None:
+        while not over.wait(self.interval):
+            try:
+                self.beat()
+            except (VersionConflict, NodeMissing):
+                on_fenced()
+                return
+            except StateError as error:
+                log.warning("could not give a sign of life: %s", error)
+
+    def _begin_anew(self) -> None:
+        """The state tree took us for dead, which we are not; unless somebody has our place by now."""
+        session = self._state.session
+        try:
+            self._version = self._state.create(self._path, self._token, ephemeral=True)
+        except NodeExists as error:
+            raise VersionConflict(str(error)) from error
+        self._session = session
+
+    def _take_over(self) -> int:
+        while True:
+            # one that was replaced while it was stopped, and cannot know, may still own it
+            self._state.delete(self._path)
+            with contextlib.suppress(NodeExists):
+                return self._state.create(self._path, self._token, ephemeral=True)
+
+
+class PulseReader:
+    """Follows the pulses of others: what counts is that they change, and our own time in between."""
+
+    def __init__(self, state: StateManager, silence: float) -> None:
+        self._state = state
+        self.vigil: Vigil[str] = Vigil(silence, longest=silence)
+        self._versions: dict[str, int] = {}
+
+    def look(self, now: float, paths: Iterable[str]) -> None:
+        """Read these nodes. One that is not there, or was given up, is not awaited."""
+        # before any time counts: that the tree cannot be read is nobody's silence
+        versions = {path: self._read(path) for path in paths}
+        self.vigil.look(now)
+        for path, version in versions.items():
+            if version is None:
+                self._versions.pop(path, None)
+                self.vigil.forget(path)
+            elif self._versions.get(path) != version:
+                self._versions[path] = version
+                self.vigil.hear(path)
+
+    def _read(self, path: str) -> int | None:
+        try:
+            return self._state.get(path).version
+        except NodeMissing:
+            return None
+        except DamagedNode:
+            # no sign of life, and no end: its owner makes it again, if it lives
+            return self._versions.get(path)
+
+    def give_up(self, path: str) -> None:
+        """Await it no more until it changes."""
+        self.vigil.forget(path)

@@ -1,0 +1,190 @@
+"""Takes checkpoints: begins them in the state tree, writes their manifests, clears away old ones."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import msgspec
+
+from heronpy.kernel.checkpoints.collection import collect
+from heronpy.kernel.checkpoints.demand import answer_demand, pending_demands
+from heronpy.kernel.checkpoints.interval import checkpoint_interval
+from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, read_manifest, write_manifest
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.errors import HeronError
+from heronpy.kernel.master.background import Errands
+from heronpy.kernel.master.checkpointing.decide import Checkpointing, Round
+from heronpy.kernel.master.rebuilding.decide import FIRST_EPOCH
+from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.trace_points import step
+from heronpy.kernel.tree.desired_state import in_effect
+from heronpy.kernel.tree.update import FINISHED
+
+log = logging.getLogger(__name__)
+
+
+class CheckpointAct:
+    """One checkpoint after the other."""
+
+    def __init__(self, scene: Scene, errands: Errands, now: float) -> None:
+        self._scene = scene
+        self._errands = errands
+        self.deciding = Checkpointing(self._interval(), scene.config["checkpoint.timeout"], now)
+        self._writing = False
+        #: those that the checkpoint which runs was begun for, or after
+        self._demands: list[str] = []
+        #: manifests of what is kept, so that each is read once
+        self._manifests: dict[CheckpointRef, Manifest] = {}
+
+    def look(self, now: float) -> None:
+        """Go on with the one that runs, or begin one if it is time."""
+        deciding, scene = self.deciding, self._scene
+        if deciding.round is None:
+            if not self._writing:
+                self._begin_if_due(now)
+            return
+        if self._writing or self._is_complete(deciding.round):
+            return
+        deciding.collect(scene.roll)
+        if deciding.round.complete:
+            self._write(deciding.round, now)
+        elif reason := deciding.why_give_up(scene.roll, now):
+            self.give_up(reason)
+
+    @property
+    def owed(self) -> bool:
+        """Whether everybody has to be saved by the plan in force before there can be another.
+
+        Effectively once, what tasks that retired have left to others, as open transactions, counts from the
+        next checkpoint on: until then it would be handed on by somebody who has not made it his own.
+        """
+        node, plan = self._scene.node, self._scene.plan
+        saved_by = node.complete[-1].epoch if node.complete else FIRST_EPOCH
+        return self._scene.has_runs and saved_by < plan.epoch
+
+    def refresh(self) -> None:
+        """Somebody may have asked for one, or wants them more or less often."""
+        asked = pending_demands(self._scene.state, self._scene.plan.topology)
+        self.deciding.demanded = any(path not in self._demands for path in asked)
+        self.deciding.interval = self._interval()
+
+    def _interval(self) -> float:
+        """As the topology wants it now."""
+        scene = self._scene
+        return checkpoint_interval(in_effect(scene.plan.logical, scene.live()), scene.config)
+
+    def give_up(self, reason: str) -> None:
+        """End the one that runs, if any: nobody need store anything for it any more."""
+        current = self.deciding.round
+        if current is None or self._is_complete(current):
+            return
+        log.warning("checkpoint %d was given up: %s", current.id, reason)
+        step("checkpoint.giving_up")
+        node = msgspec.structs.replace(self._scene.node, aborted=current.id, aborted_because=reason)
+        self._scene.checkpoints.write(node)
+        step("checkpoint.given_up")
+        self.deciding.end()
+        self._answer(reason)
+
+    def collect_garbage(self) -> None:
+        """Remove what no kept checkpoint and no running update needs."""
+        scene = self._scene
+        kept, update = scene.node.complete, scene.update.value
+        over = 0
+        if update is not None:
+            over = update.epoch if update.phase in FINISHED else update.epoch - 1
+        self._errands.run(lambda: self._collect(kept, over), self._collected)
+
+    def _begin_if_due(self, now: float) -> None:
+        deciding, scene = self.deciding, self._scene
+        unchanged = deciding.unchanged(scene.node, scene.plan, scene.roll)
+        due = deciding.due(now, owed=self.owed, unchanged=unchanged)
+        if not due or deciding.obstacles(scene.node, scene.plan, scene.roll):
+            return
+        # who asks from now on gets the next one: this one may have begun without knowing of it
+        self._demands = pending_demands(scene.state, scene.plan.topology)
+        step("checkpoint.starting")
+        node = scene.node
+        scene.checkpoints.write(msgspec.structs.replace(node, started=node.started + 1))
+        step("checkpoint.started")
+        deciding.begin(scene.node, scene.plan, scene.roll, now)
+
+    def _write(self, current: Round, now: float) -> None:
+        plan, scene = current.plan, self._scene
+        manifest = Manifest(
+            topology=plan.topology,
+            execution=scene.execution.id,
+            id=current.id,
+            run=current.run,
+            epoch=plan.epoch,
+            at=time.time(),
+            key_groups=plan.logical.key_groups,
+            splits={each.name: each.splits for each in plan.logical.components if each.splits},
+            tasks=tuple(
+                SavedTask(task.id, task.component, task.index, current.parts[task.id]) for task in plan.tasks
+            ),
+            transactions=sum(current.transactions.values()),
+        )
+        self._writing = True
+        seconds = now - current.began
+
+        def write() -> CheckpointRef:
+            step("checkpoint.manifest.writing")
+            ref = write_manifest(scene.store(), manifest, seconds=seconds)
+            step("checkpoint.manifest.written")
+            self._manifests[ref] = manifest
+            return ref
+
+        self._errands.run(write, lambda outcome: self._written(current, outcome))
+
+    def _written(self, current: Round, outcome: CheckpointRef | Exception) -> None:
+        self._writing = False
+        if self.deciding.round is not current:
+            return  # given up meanwhile
+        if isinstance(outcome, Exception):
+            self.give_up(f"the manifest could not be written: {outcome}")
+            return
+        node, retain = self._scene.node, self._scene.config["checkpoint.retain"]
+        step("checkpoint.completing")
+        self._scene.checkpoints.write(
+            msgspec.structs.replace(node, complete=(*node.complete, outcome)[-retain:])
+        )
+        step("checkpoint.completed")
+        self._is_complete(current)
+
+    def _is_complete(self, current: Round) -> bool:
+        """Whether the node has it: also after a write that failed although it was done.
+
+        Its manifest must not be written again then, since the node has the checksum of the first.
+        """
+        complete = self._scene.node.complete
+        if not complete or complete[-1].id != current.id:
+            return False
+        self.deciding.end()
+        self._answer("")
+        self.collect_garbage()
+        return True
+
+    def _answer(self, error: str) -> None:
+        for path in self._demands:
+            answer_demand(self._scene.state, path, error)
+        self._demands = []
+        self.refresh()
+
+    def _collect(self, kept: tuple[CheckpointRef, ...], updates_over: int) -> int:
+        store = self._scene.store()
+        for ref in kept:
+            if ref not in self._manifests:
+                self._manifests[ref] = read_manifest(store, ref)
+        self._manifests = {ref: self._manifests[ref] for ref in kept}
+        newest = kept[-1].id if kept else 0
+        pairs = list(self._manifests.items())
+        return len(collect(store, self._scene.prefix, pairs, newest=newest, updates_over=updates_over))
+
+    def _collected(self, outcome: int | Exception) -> None:
+        if isinstance(outcome, HeronError | OSError):
+            log.error("old checkpoints were not removed: %s", outcome)
+        elif isinstance(outcome, Exception):
+            log.error("old checkpoints were not removed", exc_info=outcome)
+        step("checkpoint.collected")

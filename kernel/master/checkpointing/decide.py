@@ -1,0 +1,120 @@
+"""When a checkpoint begins, who must store what for it, and when it is complete or given up.
+
+Decides; does no I/O and has no clock of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.stored import StoredPart
+from heronpy.kernel.master.knowledge.roster import Roll, named, parts_of
+from heronpy.kernel.plans import PhysicalPlan, Task
+
+#: seconds from one that is owed to the next attempt, if it is given up
+AGAIN = 1.0
+
+
+class Round(NamedTuple):
+    """A checkpoint that is being taken: by these tasks, each in this incarnation."""
+
+    id: int
+    run: int
+    plan: PhysicalPlan
+    members: dict[int, int]
+    began: float
+    #: what each has stored so far
+    parts: dict[int, tuple[StoredPart, ...]]
+    #: … and how many transactions it commits with it
+    transactions: dict[int, int]
+
+    def missing(self) -> list[Task]:
+        return [task for task in self.plan.tasks if task.id not in self.parts]
+
+    @property
+    def complete(self) -> bool:
+        return len(self.parts) == len(self.members)
+
+
+class Checkpointing:
+    """One checkpoint at a time."""
+
+    def __init__(self, interval: float, timeout: float, now: float) -> None:
+        #: 0 for never by itself
+        self.interval = interval
+        self._timeout = timeout
+        #: from when on the interval is counted
+        self._last = now
+        self.round: Round | None = None
+        #: somebody has asked for one
+        self.demanded = False
+
+    def due(self, now: float, *, owed: bool = False, unchanged: bool = False) -> bool:
+        """Whether one is to begin.
+
+        `owed`: something waits for it. `unchanged`: it would be the same as the newest complete one.
+        """
+        if owed and now - self._last >= AGAIN:
+            return True
+        by_interval = bool(self.interval and now - self._last >= self.interval)
+        return self.demanded or (by_interval and not unchanged)
+
+    @staticmethod
+    def unchanged(node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> bool:
+        """Whether all tasks are as they were in the newest complete checkpoint."""
+        if not node.complete or node.complete[-1].epoch != plan.epoch:
+            return False
+        newest = node.complete[-1].id
+        return all(roll.beat(task).unchanged_since == newest for task in plan.tasks)
+
+    def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> list[str]:
+        """Who is not ready for one: a task that does not run would never store its part."""
+        return roll.idle(plan) or roll.behind(plan, node.run)
+
+    def begin(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll, now: float) -> None:
+        """The node says that it has begun."""
+        members = roll.incarnations(plan.tasks)
+        self.round = Round(node.started, node.run, plan, members, now, {}, {})
+        self._last, self.demanded = now, False
+
+    def collect(self, roll: Roll) -> None:
+        """Take what the tasks say that they have stored for this checkpoint, in this run."""
+        current = self.round
+        if current is None:
+            return
+        for task in current.missing():
+            beat = roll.beat(task)
+            stored = beat.snapshot
+            fits = (stored.id, stored.run, beat.incarnation) == (
+                current.id,
+                current.run,
+                current.members[task.id],
+            )
+            if fits and not stored.error:
+                current.parts[task.id] = parts_of(stored)
+                current.transactions[task.id] = stored.transactions
+
+    def why_give_up(self, roll: Roll, now: float) -> str:
+        """Empty while it may still become complete."""
+        current = self.round
+        if current is None:
+            return ""
+        for task in current.plan.tasks:
+            beat, member = roll.beat(task), current.members[task.id]
+            if beat.incarnation != member:
+                return roll.fate(task)
+            stored = beat.snapshot
+            if stored.error and (stored.id, stored.run) == (current.id, current.run):
+                return f"{task.label}: {stored.error}"
+            if not roll.is_there(task):
+                return roll.doing(task)
+        if now - current.began > self._timeout and not current.complete:
+            late = named([roll.doing(task) for task in current.missing()])
+            return f"not complete after {self._timeout:g} s, waiting for {late}"
+        return ""
+
+    def end(self) -> Round | None:
+        """It is complete or given up."""
+        ended, self.round = self.round, None
+        return ended

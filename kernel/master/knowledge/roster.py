@@ -1,0 +1,148 @@
+"""Who is there: the newest word of every task and Stream Manager. Decides; does no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from heronpy.kernel.checkpoints.stored import StoredPart
+from heronpy.kernel.machine.addresses import STREAM_MANAGER, manager_name
+from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Stored
+from heronpy.kernel.tree.paths import ChildView, ExecutorNode
+
+#: states of a task that does what it should
+AT_WORK: Final = frozenset({"running", "paused"})
+
+
+class Roll:
+    """The newest incarnation counts, and what its predecessors still say does not."""
+
+    def __init__(self) -> None:
+        self.beats: dict[int, InstanceBeat] = {}
+        #: container → incarnation of its Stream Manager
+        self.managers: dict[int, int] = {}
+        #: by container, as they publish themselves
+        self.executors: Mapping[int, ExecutorNode] = {}
+
+    def on_container(self, beat: ContainerBeat) -> None:
+        if beat.incarnation < self.managers.get(beat.container, 0):
+            return
+        self.managers[beat.container] = beat.incarnation
+        for instance in beat.instances:
+            known = self.beats.get(instance.task)
+            if known is None or instance.incarnation >= known.incarnation:
+                self.beats[instance.task] = instance
+
+    def keep_only(self, plan: PhysicalPlan) -> None:
+        """Forget everybody else: who was meant for a plan that did not come is not meant for the next."""
+        tasks = {task.id for task in plan.tasks}
+        self.beats = {task: beat for task, beat in self.beats.items() if task in tasks}
+        self.managers = {each: self.managers[each] for each in plan.containers() if each in self.managers}
+
+    def beat(self, task: Task) -> InstanceBeat:
+        return self.beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
+
+    def incarnation(self, task: Task) -> int:
+        """0 for one that was never heard."""
+        return self.beat(task).incarnation
+
+    def is_there(self, task: Task) -> bool:
+        """Heard, not failed, and nobody has seen it end."""
+        beat = self.beat(task)
+        if beat.state in ("missing", "failed"):
+            return False
+        return not self._has_ended(task.container, task.label, beat.incarnation)
+
+    def manager_is_there(self, container: int) -> bool:
+        heard = self.managers.get(container, 0)
+        return heard > 0 and not self._has_ended(container, manager_name(STREAM_MANAGER, container), heard)
+
+    def _has_ended(self, container: int, name: str, incarnation: int) -> bool:
+        """By its executor's word, which may be older than its own, but not than its successor's."""
+        executor, child = self.executors.get(container), self._child(container, name)
+        gone = max(executor.gone if executor is not None else 0, child.gone if child is not None else 0)
+        return 0 < incarnation <= gone
+
+    def _child(self, container: int, name: str) -> ChildView | None:
+        executor = self.executors.get(container)
+        return executor.children.get(name) if executor is not None else None
+
+    def absent(self, plan: PhysicalPlan) -> list[str]:
+        """Everybody who is not there, as they are called."""
+        managers = [f"container {each}" for each in plan.containers() if not self.manager_is_there(each)]
+        return managers + [task.label for task in plan.tasks if not self.is_there(task)]
+
+    def idle(self, plan: PhysicalPlan) -> list[str]:
+        """Everybody who does not work as they should, and what they do instead."""
+        return [
+            *(f"container {each} (missing)" for each in plan.containers() if not self.manager_is_there(each)),
+            *(
+                self.doing(task)
+                for task in plan.tasks
+                if self.beat(task).state not in AT_WORK or not self.is_there(task)
+            ),
+        ]
+
+    def behind(self, plan: PhysicalPlan, run: int) -> list[str]:
+        """Everybody who is not in this run yet."""
+        late = ((task, self.beat(task).run) for task in plan.tasks)
+        return [f"{task.label} (in run {known} of {run})" for task, known in late if known != run]
+
+    def incarnations(self, tasks: Iterable[Task]) -> dict[int, int]:
+        return {task.id: self.incarnation(task) for task in tasks}
+
+    def doing(self, task: Task) -> str:
+        """A task and what it is busy with: count[1] (process() for 12 s)."""
+        beat = self.beat(task)
+        how = self._last_exit(task.container, task.label)
+        ended = self._has_ended(task.container, task.label, beat.incarnation)
+        if how and (ended or not beat.incarnation):
+            return f"{task.label} (ended: {how})"
+        if ended:
+            return f"{task.label} (ended with its container)"
+        return f"{task.label} ({beat.busy or beat.error or beat.state})"
+
+    def is_of_before(self, task: Task) -> bool:
+        """Ended with its container, and the one that takes its place has not been heard."""
+        executor = self.executors.get(task.container)
+        return executor is not None and 0 < self.incarnation(task) <= executor.gone
+
+    def fate(self, task: Task) -> str:
+        """What became of a task that is another process now."""
+        return self._fate(task.container, task.label, task.label)
+
+    def manager_fate(self, container: int) -> str:
+        """What became of a Stream Manager that is another process now."""
+        name = manager_name(STREAM_MANAGER, container)
+        return self._fate(container, name, f"the stream manager of container {container}")
+
+    def _fate(self, container: int, name: str, spoken: str) -> str:
+        how = self._last_exit(container, name)
+        return f"{spoken} ended: {how}" if how else f"{spoken} was started again"
+
+    def _last_exit(self, container: int, name: str) -> str:
+        child = self._child(container, name)
+        return child.last_exit if child is not None else ""
+
+
+def parts_of(stored: Stored) -> tuple[StoredPart, ...]:
+    """As they stand in manifests and in the state tree."""
+    return tuple(
+        StoredPart(
+            part.object,
+            part.checksum,
+            part.bytes,
+            tuple(part.groups),
+            part.whole,
+            part.opaque,
+            part.entries,
+        )
+        for part in stored.parts
+    )
+
+
+def named(labels: list[str], most: int = 5) -> str:
+    """The first few, for a line that somebody reads."""
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return ", ".join(labels[:most]) + more

@@ -1,0 +1,79 @@
+"""Effectively once: who takes part in a run, and when another one must begin.
+
+Decides; does no I/O and has no clock of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.master.knowledge.roster import AT_WORK, Roll
+from heronpy.kernel.plans import PhysicalPlan
+
+
+class NextRun(NamedTuple):
+    """A run that begins as soon as a checkpoint has been found for it."""
+
+    run: int
+    because: str
+    members: dict[int, int]
+    managers: dict[int, int]
+    #: what it may begin with, best first; empty for nothing at all
+    bases: tuple[CheckpointRef, ...]
+    #: the last run never got going: what it began with may be damaged deep inside
+    suspicious: bool
+
+    def committed_after(self, base: CheckpointRef | None) -> int:
+        """Transactions with the outside that would be made again."""
+        return sum(ref.transactions for ref in self.bases if base is None or ref.id > base.id)
+
+
+class Restoring:
+    """A run ends with the first process that is another one, or with the first tuple that is lost."""
+
+    def __init__(self) -> None:
+        #: newest run in which everybody was seen at work
+        self._sound = 0
+
+    def watch(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> None:
+        """Note that a run works."""
+        beats = [roll.beat(task) for task in plan.tasks]
+        if node.run and all(beat.run == node.run and beat.state in AT_WORK for beat in beats):
+            self._sound = node.run
+
+    def why(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> str:
+        """Why another run must begin; empty for the one that is on.
+
+        Of whom nothing has been heard nothing is known: a master that has just started ends no healthy run.
+        """
+        if not node.run:
+            return "the topology starts"
+        if not node.members:
+            return node.because  # rebuilt: who was in that run is not known
+        for task in plan.tasks:
+            if roll.incarnation(task) not in (0, node.members.get(task.id)):
+                return roll.fate(task)
+        for container in plan.containers():
+            if roll.managers.get(container, 0) not in (0, node.managers.get(container)):
+                return roll.manager_fate(container)
+        for task in plan.tasks:
+            if roll.beat(task).broken_run == node.run:
+                return f"tuples on their way to {task.label} were lost"
+        return ""
+
+    def next_run(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll, because: str) -> NextRun | None:
+        """The run to begin, once everybody is there: whoever were left out would have to begin another."""
+        if roll.absent(plan):
+            return None
+        # Only what is complete; and once anything has been, never what was there before it.
+        bases = tuple(reversed(node.complete)) or ((node.base,) if node.base is not None else ())
+        return NextRun(
+            node.run + 1,
+            because,
+            roll.incarnations(plan.tasks),
+            {container: roll.managers[container] for container in plan.containers()},
+            bases,
+            suspicious=bool(node.run) and self._sound < node.run,
+        )

@@ -1,0 +1,220 @@
+"""Carries out a change of plan: its writes to the state tree, in the order that makes it all or nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from heronpy.kernel.errors import NodeMissing, PackingError, VersionConflict
+from heronpy.kernel.master.fenced_node import Changed
+from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.updating.decide import (
+    Commit,
+    Move,
+    Prepare,
+    Repack,
+    Restart,
+    Situation,
+    Updating,
+    Wait,
+    Write,
+)
+from heronpy.kernel.plans import next_plan
+from heronpy.kernel.trace_points import step
+from heronpy.kernel.tree.registrations import reported
+from heronpy.kernel.tree.requests import ask_for_restart, failed_request
+from heronpy.kernel.tree.update import FINISHED, Update, UpdateFailure
+
+log = logging.getLogger(__name__)
+
+#: moves that may follow one another before others get their turn
+MOVES_PER_TURN = 16
+
+
+class UpdateAct:
+    """One update after the other. The order of writes, and what a master finds that dies between two of them:
+
+    next_plan, then prepare: a plan that no update speaks of; it is written again.
+    members of the run, then the plan in force: a run with members that no plan has, whom nobody misses. The
+        other way round a new task would be taken for one that was replaced, and a restore would begin.
+    handovers (load), then the plan in force: the old plan in force, so it is rolled back. The other way round
+        the new one would be in force without its state.
+    the plan in force, then release: the new plan in force, so it goes on with release.
+    release, then the packing: those who retire live a little longer.
+    the packing, then done: nothing is left to do but to say so.
+    """
+
+    def __init__(
+        self, scene: Scene, on_plan: Callable[[], None], hear_executors: Callable[[], None], now: float
+    ) -> None:
+        self._scene = scene
+        self._on_plan = on_plan
+        self._hear_executors = hear_executors
+        self._now = now
+        self._deciding = Updating(scene.incarnation, scene.config["update.timeout"])
+        #: requests to start a container again, by name
+        self._asked: set[str] = set()
+        self.waits_for: list[str] = []
+        #: what has to be told of one that takes too long and cannot be undone any more
+        self.trouble = ""
+
+    def look(self, now: float, *, owed: bool = False) -> bool:
+        """Go on as far as possible; True when an update has ended. `owed`: a checkpoint has to come first."""
+        self._now = now
+        self.trouble = ""
+        for _ in range(MOVES_PER_TURN):
+            update = self._scene.updating
+            if update is None:
+                self.waits_for = []
+                return True
+            here, move = self._decide(now, owed=owed)
+            if isinstance(move, Commit):
+                # whose end has been written must not be put in force as if it were there
+                self._hear_executors()
+                here, move = self._decide(now, owed=owed)
+            if isinstance(move, Wait | Restart):
+                self._wait(move)
+                self.trouble = self._deciding.overdue(here, self.waits_for, now)
+                return False
+            self._do(move)
+        return False
+
+    def _decide(self, now: float, *, owed: bool) -> tuple[Situation, Move]:
+        here = self._situation()._replace(owed=owed)
+        return here, self._deciding.decide(here, self._scene.lost(), now)
+
+    def _wait(self, move: Wait | Restart) -> None:
+        if isinstance(move, Wait):
+            self.waits_for = move.for_whom
+        else:
+            self._restart(move.containers)
+
+    def cancel(self, reason: str, now: float) -> None:
+        """Roll back what is not in force yet; what is goes on."""
+        update, scene = self._scene.updating, self._scene
+        if update is None or update.phase not in ("prepare", "cut", "load"):
+            return
+        if scene.plan.epoch >= update.epoch:
+            return
+        self._do(self._deciding.roll_back(update, reason, now))
+
+    def _situation(self) -> Situation:
+        scene = self._scene
+        update = scene.updating
+        assert update is not None
+        failure = reported(scene.state, scene.tree.update_failure, UpdateFailure)
+        trouble = failure.reason if failure is not None and failure.epoch == update.epoch else ""
+        return Situation(
+            update,
+            scene.plan,
+            scene.coming,
+            scene.packing(),
+            scene.roll,
+            scene.node.run,
+            trouble,
+            apart=scene.execution.apart,
+        )
+
+    def _do(self, move: Write | Prepare | Commit | Repack) -> None:
+        match move:
+            case Write(update):
+                self._write(update)
+            case Prepare():
+                self._prepare()
+            case Commit():
+                self._commit(move)
+            case Repack():
+                self._repack()
+
+    def _write(self, update: Update) -> None:
+        phase = update.phase
+        step(f"update.{phase}.writing")
+        self._scene.update.write(update)
+        step(f"update.{phase}")
+        if phase in ("rollback", "rolled_back"):
+            log.warning("update to plan %d: %s: %s", update.epoch, phase, update.reason)
+        else:
+            log.info(
+                "update to plan %d: %s %s", update.epoch, phase, " ".join(update.cut) or _asked_for(update)
+            )
+        if phase in FINISHED:
+            self._asked.clear()
+
+    def _prepare(self) -> None:
+        scene, update = self._scene, self._scene.updating
+        assert update is not None
+        try:
+            coming = next_plan(scene.plan, update.packing, update.epoch)
+        except PackingError as error:
+            self._write(msgspec.structs.replace(update, phase="rolled_back", reason=str(error)))
+            return
+        scene.roll.keep_only(scene.plan)
+        step("update.next_plan.writing")
+        try:
+            scene.write_coming(coming)
+        except VersionConflict as error:
+            scene.checkpoints.read()
+            msg = "the next plan has changed"
+            raise Changed(msg) from error
+        step("update.next_plan.written")
+        self._write(msgspec.structs.replace(update, phase="prepare"))
+        # the new containers have to be heard
+        self._on_plan()
+
+    def _commit(self, move: Commit) -> None:
+        scene = self._scene
+        coming = scene.coming
+        assert coming is not None
+        if scene.has_runs:
+            step("update.members.writing")
+            scene.checkpoints.write(
+                msgspec.structs.replace(scene.node, members=move.members, managers=move.managers)
+            )
+            step("update.members.written")
+        step("update.committing")
+        try:
+            scene.commit(coming)
+        except Changed as error:
+            self._on_plan()
+            self.cancel(str(error), self._now)
+            return
+        step("update.committed")
+        log.info("plan %d is in force", coming.epoch)
+        self._on_plan()
+
+    def _repack(self) -> None:
+        update = self._scene.updating
+        assert update is not None
+        step("update.packing.writing")
+        try:
+            self._scene.write_packing(update.packing)
+        except (VersionConflict, NodeMissing) as error:
+            self._scene.update.read()
+            msg = "the packing has changed"
+            raise Changed(msg) from error
+        step("update.packing.written")
+
+    def _restart(self, containers: list[int]) -> None:
+        """Ask once; of what failed, again. Whether it was done is seen by who is heard."""
+        scene, update = self._scene, self._scene.updating
+        assert update is not None
+        for container in containers:
+            name = f"update-{update.epoch}-{container}"
+            if name in self._asked and not (error := failed_request(scene.state, scene.tree, name)):
+                continue
+            if name in self._asked:
+                log.error("container %d was not started again, asking once more: %s", container, error)
+            step("update.restart.asking")
+            ask_for_restart(scene.state, scene.tree, name, container)
+            step("update.restart.asked")
+            self._asked.add(name)
+        self.waits_for = [f"container {container} to start again" for container in containers]
+
+
+def _asked_for(update: Update) -> str:
+    """What is to change, and who wants it."""
+    what = [f"{component}={count}" for component, count in update.wanted.items()]
+    what += [f"restart of container {container}" for container in update.containers]
+    return f"({', '.join(what) or update.kind}; asked for by {update.requested_by or 'nobody named'})"

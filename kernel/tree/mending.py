@@ -1,0 +1,72 @@
+"""Damaged nodes of the state tree are written again by a process that holds what was in them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from heronpy.kernel.errors import DamagedNode, StateError, VersionConflict
+from heronpy.kernel.plugin.state_manager import StateManager
+from heronpy.kernel.tree.registrations import read
+
+log = logging.getLogger(__name__)
+
+#: seconds between two looks: a disk tells nobody what it has damaged
+MEND_EVERY: Final = 3.0
+
+#: how many that were mended are told in `status`
+TOLD: Final = 5
+
+
+def mend(state: StateManager, damage: DamagedNode, value: bytes) -> int:
+    """Replace what is damaged, and return the version; VersionConflict if something else is there by now."""
+    if damage.version is None:
+        return state.repair(damage.path, value)
+    return state.set(damage.path, value, version=damage.version)
+
+
+class _Held(NamedTuple):
+    kind: Any
+    #: empty for nothing that could be written
+    value: Callable[[], bytes]
+
+
+class Mender:
+    """What one process holds of the state tree's truth, and may write again where that is damaged.
+
+    Only what cannot have changed since it was read may be held: a node that never changes, or that this
+    process alone writes. An older value in place of a newer one would be worse than a damaged one.
+    """
+
+    def __init__(self, state: StateManager) -> None:
+        self._state = state
+        self._held: dict[str, _Held] = {}
+        #: the newest ones that were damaged and are whole again, a sentence each
+        self.mended: tuple[str, ...] = ()
+
+    def hold(self, path: str, kind: Any, value: Callable[[], bytes]) -> None:
+        """`value` gives the bytes as they should be there now; empty for bytes that are not known."""
+        self._held[path] = _Held(kind, value)
+
+    def look(self) -> None:
+        """Read all that is held, and mend what is damaged; what the state tree refuses, at the next look."""
+        for path, held in self._held.items():
+            with contextlib.suppress(VersionConflict, StateError):
+                self.check(path, held.kind, held.value)
+
+    def check(self, path: str, kind: Any, value: Callable[[], bytes]) -> None:
+        try:
+            read(self._state, path, kind)
+        except DamagedNode as damage:
+            data = value()
+            if data:
+                mend(self._state, damage, data)
+                self.tell(damage)
+
+    def tell(self, damage: DamagedNode) -> None:
+        """It was damaged and is whole again: that outlives this process in its log only."""
+        line = f"the node {damage.path} of the state tree was damaged ({damage.why}) and was written again"
+        log.error("%s", line)
+        self.mended = (*self.mended, line)[-TOLD:]

@@ -1,0 +1,146 @@
+"""What other processes ask of the scheduler's process, through the state tree."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from typing import Literal
+
+import msgspec
+
+from heronpy.kernel.errors import DamagedNode, NodeMissing, OtherFormat, StateError, TimedOut, UserError
+from heronpy.kernel.formats import NODE
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.tree.paths import Tree
+from heronpy.kernel.tree.registrations import needed, reported
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Value of /NAME/requests/ID. The node goes when the request is done; a failed one gets an error."""
+
+    #: replace is as restart, but with the restart policy's pauses, and nobody waits for the answer
+    kind: Literal["kill", "restart", "replace"]
+    keep_logs: bool = False
+    keep_checkpoints: bool = False
+    #: leave what its components keep themselves, for it was there before the topology was
+    keep_objects: bool = False
+    #: None is all of them
+    container: int | None = None
+    #: why to replace it
+    reason: str = ""
+    error: str = ""
+
+
+def pending_requests(state: StateManager, topology: str) -> list[tuple[str, Request]]:
+    """Path and content of every request that was not answered yet; one that cannot be read is removed."""
+    found = []
+    folder = Tree(topology).requests
+    for name in state.children(folder):
+        path = f"{folder}/{name}"
+        try:
+            request = needed(state, path, Request)
+        except NodeMissing:
+            continue
+        except (DamagedNode, OtherFormat):
+            state.delete(path)
+            continue
+        if not request.error:
+            found.append((path, request))
+    return found
+
+
+def send_request(state: StateManager, topology: str, request: Request, *, timeout: float) -> bool:
+    """Ask, and wait until it is done. False when it was not in time, or nobody is there to do it.
+
+    Raises a UserError with the reason when it was tried and failed.
+    """
+    tree = Tree(topology)
+    path, scheduler = f"{tree.requests}/{secrets.token_hex(8)}", tree.scheduler
+    changed = threading.Event()
+    deadline = time.monotonic() + timeout
+    watches = [state.watch(each, changed.set) for each in (path, scheduler)]
+    try:
+        state.create(path, NODE.encode(request))
+        while True:
+            changed.clear()
+            if _done(state, path):
+                return True
+            if not state.exists(scheduler) or not changed.wait(max(0.0, deadline - time.monotonic())):
+                return _withdraw(state, path)
+    finally:
+        for watch in watches:
+            watch.cancel()
+
+
+def _withdraw(state: StateManager, path: str) -> bool:
+    """Take the request back; True when it was done in the very last moment."""
+    if _done(state, path):
+        return True
+    state.delete(path)
+    return False
+
+
+def _done(state: StateManager, path: str) -> bool:
+    try:
+        answer = needed(state, path, Request)
+    except NodeMissing:
+        return True
+    except DamagedNode:
+        return False  # it is taken away by who cannot read it
+    if answer.error:
+        state.delete(path)
+        raise UserError(answer.error)
+    return False
+
+
+def answer_request(state: StateManager, path: str, request: Request, error: str = "") -> None:
+    """Tell the asker: the node goes, or it gets the reason."""
+    try:
+        if error:
+            answer = msgspec.structs.replace(request, error=error)
+            state.set(path, NODE.encode(answer), version=state.get(path).version)
+        else:
+            state.delete(path)
+    except StateError:
+        # the asker has given up and taken its request back
+        return
+
+
+def request_replacement(state: StateManager, topology: str, container: int, reason: str) -> None:
+    """Ask for another container in place of one that is of no use, and do not wait."""
+    request = Request(kind="replace", container=container, reason=reason)
+    state.set(_replacement(topology, container), NODE.encode(request))
+
+
+def withdraw_replacement(state: StateManager, topology: str, container: int) -> None:
+    """It is of use again: nobody need replace it, if nobody has yet."""
+    state.delete(_replacement(topology, container))
+
+
+def _replacement(topology: str, container: int) -> str:
+    return f"{Tree(topology).requests}/replace-{container}"
+
+
+def request_restart(state: StateManager, topology: str, container: int | None, *, timeout: float) -> None:
+    """End a container, or all of them, and start it again; returns when that has been done."""
+    request, scheduler = Request(kind="restart", container=container), Tree(topology).scheduler
+    if state.exists(scheduler) and send_request(state, topology, request, timeout=timeout):
+        return
+    if not state.exists(scheduler):
+        msg = f"the scheduler's process of {topology!r} is not running"
+        raise UserError(msg, hint="again in a few seconds; container 0 starts it again")
+    msg = f"{topology!r} was not restarted in {timeout:g} s"
+    raise TimedOut(msg, hint=f"heronpy status {topology}")
+
+
+def ask_for_restart(state: StateManager, tree: Tree, name: str, container: int) -> None:
+    """Ask for a container to be started again, and do not wait; twice by one name is as once."""
+    request = Request(kind="restart", container=container)
+    state.set(f"{tree.requests}/{name}", NODE.encode(request))
+
+
+def failed_request(state: StateManager, tree: Tree, name: str) -> str:
+    """Why the request of this name failed; empty if it did not, or not yet."""
+    answer = reported(state, f"{tree.requests}/{name}", Request)
+    return answer.error if answer is not None else ""
