@@ -18,8 +18,8 @@ from typing import Any
 from measure import alternate, machine, ratios, spread
 
 from heronpy import Bolt, Grouping, Spout, Topology
-from heronpy.instances.host import GC_THRESHOLDS
-from heronpy.instances.state import Saver, TaskState
+from heronpy.instances.process.lifecycle import GC_THRESHOLDS
+from heronpy.instances.saving.state import Saver, TaskState
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored

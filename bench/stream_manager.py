@@ -15,7 +15,7 @@ from pathlib import Path
 
 from measure import alternate, machine, ratios, spread
 
-from heronpy.instances.codec import PlainCodec
+from heronpy.instances.output.codec import PlainCodec
 from heronpy.kernel.flow.frame import DATA, Prefix, route, seal, unseal
 from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.machine.addresses import task_identity

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from heronpy.instances.control import Control
-from heronpy.instances.host import Host
-from heronpy.instances.outbox import Stopping
-from heronpy.instances.socket_link import SocketLink
+from heronpy.instances.output.outbox import Stopping
+from heronpy.instances.process.control import Control
+from heronpy.instances.process.lifecycle import Host
+from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.config import Config
 from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
 from heronpy.kernel.plans import PhysicalPlan

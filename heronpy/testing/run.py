@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
-from heronpy.instances.groupings.fields import Fields
+from heronpy.instances.output.groupings.fields import Fields
 from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task import Task
+from heronpy.instances.task.build import Task
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import TopologyError

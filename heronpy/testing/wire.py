@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from heronpy.kernel.flow.frame import ANCHORED, DATA, unseal
 
 if TYPE_CHECKING:
-    from heronpy.instances.task import Task
+    from heronpy.instances.task.build import Task
 
 
 class Wire:

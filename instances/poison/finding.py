@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from heronpy.instances.codec import Codec
+from heronpy.instances.output.codec import Codec
 from heronpy.instances.poison.guard import Guard, PoisonSettings
 from heronpy.instances.poison.history import HistoryFile
 from heronpy.instances.poison.mark import IDLE, died_in, mapped

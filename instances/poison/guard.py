@@ -13,10 +13,10 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from heronpy.instances.codec import Codec
+from heronpy.instances.excerpts import shown
+from heronpy.instances.output.codec import Codec
 from heronpy.instances.poison.history import HistoryFile
 from heronpy.instances.poison.mark import BUSY, DIGEST_BYTES, IDLE, NAMED, Cells, unseen
-from heronpy.instances.shown import shown
 from heronpy.kernel.machine.private import private
 from heronpy.tuple import Tuple
 

@@ -13,9 +13,12 @@ from support.simulation.run import run_schedule
 from support.simulation.shapes import bulk_shape
 from support.simulation.world import World
 
-import heronpy.instances.host as instance_host
+import heronpy.instances.process.lifecycle as instance_host
 import heronpy.stream_manager.main as manager_main
-from heronpy.instances import acking, exchange, inflow, outbox, task
+from heronpy.instances import acking
+from heronpy.instances.input import inflow
+from heronpy.instances.output import outbox
+from heronpy.instances.task import build, frame_dispatch
 from heronpy.kernel.flow import credit, peer_link
 from heronpy.kernel.master.knowledge import board, tuple_losses
 from heronpy.stream_manager import exits, forwarder, inbound
@@ -48,13 +51,13 @@ def test_the_parts_of_a_running_world_are_the_engines_own() -> None:
         assert {type(way._link) for way in manager._by_container.values()} == {peer_link.LinkSender}
         for instance in cluster.instances:
             parts = instance.task.parts
-            assert type(instance.task) is task.Task
+            assert type(instance.task) is build.Task
             assert type(parts.inflow) is inflow.Inflow
             assert type(parts.outbox) is outbox.Outbox
             assert {type(one) for one in parts.inflow._channels.values()} <= {credit.Receiving}
             assert {type(one.spending) for one in parts.outbox._channels.values()} <= {credit.Spending}
             assert inspect.ismethod(instance.task.on_frame)
-            assert type(instance.task.on_frame.__self__) is exchange.Exchange
+            assert type(instance.task.on_frame.__self__) is frame_dispatch.Exchange
     finally:
         world.close()
 

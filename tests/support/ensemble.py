@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from heronpy.instances.attention import Abandoned, Attention
-from heronpy.instances.checkpointing import Keeping
+from heronpy.instances.control_events import Abandoned, Attention
 from heronpy.instances.progress import Progress
-from heronpy.instances.runs import LeaveForNextRun, has_runs, origin_of, rows_are_unsent, run_of
+from heronpy.instances.saving.recovery import LeaveForNextRun, has_runs, origin_of, rows_are_unsent, run_of
+from heronpy.instances.saving.snapshot import Keeping
+from heronpy.instances.saving.state import load_checkpoint
+from heronpy.instances.saving.state.saver import Kind
 from heronpy.instances.settings import FlowSettings
-from heronpy.instances.state import load_checkpoint
-from heronpy.instances.state.saver import Kind
-from heronpy.instances.task import Task, build_task
+from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, write_manifest
 from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints

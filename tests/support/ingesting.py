@@ -13,7 +13,7 @@ import pyarrow
 from heronpy import CheckpointStore
 from heronpy.component import make_component
 from heronpy.context import TopologyContext
-from heronpy.instances.transactions import TRANSACTIONS, Transactions
+from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Stream, Task
 from heronpy.kernel.plans.logical import Reliability
 from heronpy.spark import IngestSpout

@@ -10,7 +10,7 @@ from support.plans import edge, plan_of
 from support.shelf import Shelf
 
 from heronpy import Bolt
-from heronpy.instances.state import Saved, Saver, TaskState, load_checkpoint
+from heronpy.instances.saving.state import Saved, Saver, TaskState, load_checkpoint
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, write_manifest
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.plans import PhysicalPlan

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from heronpy import CheckpointStore, FileSink, SQLiteSink
 from heronpy.component import make_component
 from heronpy.context import TopologyContext
-from heronpy.instances.transactions import TRANSACTIONS, Transactions
+from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plans import Component, Input, LogicalPlan, PhysicalPlan, Stream, Task
 from heronpy.kernel.plans.logical import Grouping

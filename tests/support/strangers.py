@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import zmq
 
-from heronpy.instances.codec import PlainCodec
+from heronpy.instances.output.codec import PlainCodec
 from heronpy.kernel.flow.frame import DATA, PREFIX_BYTES, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
 

@@ -40,11 +40,11 @@ DECISIONS = [
     ROOT / "stream_manager/inbound.py",
     ROOT / "container/restart_policy.py",
     *sorted((ROOT / "plugins/packing").glob("*.py")),
-    *sorted((ROOT / "instances/groupings").glob("*.py")),
+    *sorted((ROOT / "instances/output/groupings").glob("*.py")),
     *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "wire.py")),
-    ROOT / "instances/pace.py",
-    ROOT / "instances/schedule.py",
-    *(path for path in sorted((ROOT / "instances/state").glob("*.py")) if path.stem != "writer"),
+    ROOT / "instances/task/pace.py",
+    ROOT / "instances/task/schedule.py",
+    *(path for path in sorted((ROOT / "instances/saving/state").glob("*.py")) if path.stem != "writer"),
 ]
 IO = {
     "asyncio",
@@ -150,6 +150,23 @@ def test_the_kernel_imports_nobody(other: str) -> None:
 )
 def test_each_folder_knows_only_those_below_it(folder: str, others: list[str]) -> None:
     assert [importer for other in others for importer in importers(f"heronpy.{other}", under(folder))] == []
+
+
+#: the rooms of instances/, each of which may import those before it
+ROOMS_OF_AN_INSTANCE = ("acking", "input", "output", "poison", "saving", "task", "process")
+
+
+@pytest.mark.parametrize("room", ROOMS_OF_AN_INSTANCE)
+def test_the_rooms_of_an_instance_import_in_one_direction(room: str) -> None:
+    later = ROOMS_OF_AN_INSTANCE[ROOMS_OF_AN_INSTANCE.index(room) + 1 :]
+    found = {other: importers(f"heronpy.instances.{other}", under(f"instances/{room}")) for other in later}
+    assert found == {other: [] for other in later}
+
+
+def test_what_lies_beside_the_rooms_of_an_instance_imports_none_of_them() -> None:
+    beside = [path for path in under("instances") if path.parent.name == "instances" and path.stem != "main"]
+    found = [importers(f"heronpy.instances.{room}", beside) for room in ROOMS_OF_AN_INSTANCE]
+    assert found == [[] for _ in ROOMS_OF_AN_INSTANCE]
 
 
 def test_only_the_transport_imports_zmq() -> None:

@@ -26,8 +26,8 @@ UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "
 #: values of the user's on their way from one instance to another, or from the submitted file to an instance
 MAY_UNPICKLE = {
     "instances/acking/completion.py",
-    "instances/codec.py",
-    "instances/task.py",
+    "instances/output/codec.py",
+    "instances/task/build.py",
     "heronpy/config_values.py",
     "heronpy/serializer.py",
 }
@@ -54,7 +54,7 @@ def mentioning(pattern: re.Pattern[str], among: list[Path]) -> set[str]:
 
 def test_user_code_is_imported_by_instances_only() -> None:
     found = mentioning(IMPORTS_USER_CODE, ENGINE)
-    assert "instances/host.py" in found
+    assert "instances/process/lifecycle.py" in found
     assert {path for path in found if not path.startswith("instances/")} == set()
 
 

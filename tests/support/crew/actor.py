@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from support.crew.stage import Player
 
-from heronpy.instances.attention import Attention
-from heronpy.instances.checkpointing import Keeping
-from heronpy.instances.outbox import Stopping
+from heronpy.instances.control_events import Attention
+from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.progress import Progress
-from heronpy.instances.state import Saved, Saver
-from heronpy.instances.switching import Switching
-from heronpy.instances.task import Task, build_task
+from heronpy.instances.saving.snapshot import Keeping
+from heronpy.instances.saving.state import Saved, Saver
+from heronpy.instances.task.build import Task, build_task
+from heronpy.instances.task.switching import Switching
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import Stored

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from support.crew.crew import Crew
 
-from heronpy.instances.state import load_handovers
+from heronpy.instances.saving.state import load_handovers
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.kept_state import Held, held_of, objections
 from heronpy.kernel.plans import (

@@ -16,8 +16,8 @@ from support.simulation.disk_calls import DiskCalls
 from support.sinking import Kind, Life, files, rows
 
 from heronpy.container.folders import create_launch, launch_file
-from heronpy.instances.state.objects import Sections, read_object, write_object
-from heronpy.instances.transactions import TRANSACTIONS
+from heronpy.instances.saving.sink_transactions import TRANSACTIONS
+from heronpy.instances.saving.state.objects import Sections, read_object, write_object
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.names import checkpoint_prefix, own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints

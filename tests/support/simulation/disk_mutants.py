@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from heronpy.container import folders
-from heronpy.instances.transactions import Transactions
+from heronpy.instances.saving.sink_transactions import Transactions
 from heronpy.kernel.checkpoints import finding, manifest
 from heronpy.kernel.checkpoints.manifest import Manifest
 from heronpy.kernel.errors import StoreError

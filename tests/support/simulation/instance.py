@@ -10,9 +10,9 @@ from support.simulation.reactor import SimulatedReactor
 from support.simulation.sockets import SimulatedDealer
 from support.simulation.world import Process
 
-from heronpy.instances.outbox import Stopping
-from heronpy.instances.socket_link import SocketLink
-from heronpy.instances.task import Task, build_task
+from heronpy.instances.output.outbox import Stopping
+from heronpy.instances.process.socket_link import SocketLink
+from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.machine.addresses import task_identity
 from heronpy.kernel.protocol import InstanceBeat
 

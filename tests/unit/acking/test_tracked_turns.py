@@ -11,9 +11,9 @@ from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
-from heronpy.instances.codec import PlainCodec
+from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task import Task, build_task
+from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import ACK, ANCHORED, CREDIT, Prefix, seal, unseal
 from heronpy.kernel.transport.sockets import SMALLEST_LIMIT

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from support.shelf import Shelf
 
-from heronpy.instances.state import TaskState, load_checkpoint
-from heronpy.instances.state.saved import Saved
-from heronpy.instances.transactions import decode_handles
+from heronpy.instances.saving.sink_transactions import decode_handles
+from heronpy.instances.saving.state import TaskState, load_checkpoint
+from heronpy.instances.saving.state.saved import Saved
 from heronpy.kernel.checkpoints.finding import find_checkpoints
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.stored import CheckpointRef

@@ -29,11 +29,11 @@ def test_what_a_component_logs_is_shown_and_what_the_engine_notes_is_not(tmp_pat
     write(
         tmp_path,
         "alarm[0]",
-        "2026-11-17 17:36:44,966 INFO [heronpy.instances.host] pid 21176 runs alarm[0]",
-        "2026-11-17 17:36:45,966 WARNING [heronpy.instances.hold_ups] held up by sink[0]",
+        "2026-11-17 17:36:44,966 INFO [heronpy.instances.process.lifecycle] pid 21176 runs alarm[0]",
+        "2026-11-17 17:36:45,966 WARNING [heronpy.instances.output.hold_ups] held up by sink[0]",
         "2026-11-17 17:36:49,051 INFO [alarm[0]] Lima is warm: 21.9",
         "2026-11-17 17:36:49,052 WARNING [sensors] Oslo [north] is silent",
-        "2026-11-17 17:36:49,053 ERROR [heronpy.instances.host] process() failed",
+        "2026-11-17 17:36:49,053 ERROR [heronpy.instances.process.lifecycle] process() failed",
         "  a line of its traceback",
     )
     assert list(output.new_lines()) == [

@@ -15,8 +15,7 @@ from heronpy.instances.counters import Counters
 from heronpy.kernel.config import load_config
 from heronpy.kernel.config.ranges import RANGES
 from heronpy.kernel.config.topology_keys import HEEDED
-from heronpy.kernel.flow import frame
-from heronpy.kernel.flow import peer_link as link
+from heronpy.kernel.flow import frame, peer_link
 from heronpy.kernel.plugin import hookspecs
 from heronpy.kernel.plugin.registry import KINDS
 from heronpy.kernel.protocol import PROTOCOL_VERSION, Envelope
@@ -132,7 +131,7 @@ def test_every_kind_of_frame_and_of_link_head_is_documented() -> None:
     kinds = {
         cells[1]: int(cells[0]) for cells in rows("protocol.md") if len(cells) == 4 and cells[1].isupper()
     }
-    of_links = {name: getattr(link, name) for name in ("FRAME", "SYNC", "RECEIVED", "MISSING")}
+    of_links = {name: getattr(peer_link, name) for name in ("FRAME", "SYNC", "RECEIVED", "MISSING")}
     of_frames = {name: number for name, number in kinds.items() if name not in of_links}
     assert {name: kinds[name] for name in of_links} == of_links
     assert set(of_frames.values()) == frame.KINDS

@@ -9,7 +9,7 @@ from typing import get_args
 
 from support.provocations import AREAS, documented
 
-from heronpy.instances.state import saver
+from heronpy.instances.saving.state import saver
 from heronpy.kernel.tree.update import Phase
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.instances.alignment import Alignment, Cut
+from heronpy.instances.input.alignment import Alignment, Cut
 
 #: (channel, number of the item on its channel)
 Letter = tuple[int, int]

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.instances.codec import Codec, PlainCodec, SerializerCodec
-from heronpy.instances.state.encoding import decode_group, encode_chunk
+from heronpy.instances.output.codec import Codec, PlainCodec, SerializerCodec
+from heronpy.instances.saving.state.encoding import decode_group, encode_chunk
 from heronpy.kernel.errors import ProtocolError
 
 

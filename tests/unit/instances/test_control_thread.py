@@ -9,7 +9,7 @@ from pathlib import Path
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from heronpy.instances.control import Control
+from heronpy.instances.process.control import Control
 from heronpy.kernel.transport import Transport
 
 def samples():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from heronpy import Bolt, Grouping, Spout, Stream, Topology
-from heronpy.instances.emits import emits_of, located
+from heronpy.instances.task.emit_lines import emits_of, located
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.testing import TopologyTest
 

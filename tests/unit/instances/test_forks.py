@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import multiprocessing, os, signal, time
-from heronpy.instances.forks import guard_forks
+from heronpy.instances.process.forks import guard_forks
 from heronpy.kernel.transport import Reactor
 
 def square(number):

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support.plans import edge, plan_of
 
-from heronpy.instances.groupings import Grouping, make_grouping
-from heronpy.instances.groupings.custom import Chooser
+from heronpy.instances.output.groupings import Grouping, make_grouping
+from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.plans import Input, PhysicalPlan

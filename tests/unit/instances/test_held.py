@@ -9,8 +9,8 @@ from support.plans import edge, plan_of
 
 from heronpy import BasicBolt, Bolt
 from heronpy.component import make_component
-from heronpy.instances.state import Saved, TaskState
-from heronpy.instances.state.encoding import encode_whole
+from heronpy.instances.saving.state import Saved, TaskState
+from heronpy.instances.saving.state.encoding import encode_whole
 from heronpy.kernel.kept_state import Held, held_of
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.transactions import TransactionalSink

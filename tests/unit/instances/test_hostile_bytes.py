@@ -17,9 +17,9 @@ from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt
 from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
-from heronpy.instances.codec import PlainCodec, SerializerCodec
+from heronpy.instances.output.codec import PlainCodec, SerializerCodec
 from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task import Task, build_task
+from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import (

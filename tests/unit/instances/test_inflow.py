@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from support.plans import SINK, SOURCE, edge, plan_of
 
-from heronpy.instances.codec import PlainCodec
 from heronpy.instances.counters import Counters
-from heronpy.instances.exchange import Exchange
-from heronpy.instances.inflow import Delivery, Inflow
-from heronpy.instances.outbox import Outbox
+from heronpy.instances.input.inflow import Delivery, Inflow
+from heronpy.instances.output.codec import PlainCodec
+from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.settings import FlowSettings
+from heronpy.instances.task.frame_dispatch import Exchange
 from heronpy.kernel.flow.credit import HELLO, Grant
 from heronpy.kernel.flow.frame import CREDIT, DATA, PROBE, Prefix, seal, unseal
 

@@ -15,9 +15,9 @@ from support.plans import edge, plan_of
 
 from heronpy import Bolt, KeyNotOwned, UserError
 from heronpy.errors import DefinitionError
-from heronpy.instances.groupings.fields import Fields
-from heronpy.instances.state import TaskState
-from heronpy.instances.state.keyed import KeyedState
+from heronpy.instances.output.groupings.fields import Fields
+from heronpy.instances.saving.state import TaskState
+from heronpy.instances.saving.state.keyed import KeyedState
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.state import HashMapState, State, StatefulComponent
 

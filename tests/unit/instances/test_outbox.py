@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.emitter import MY_INCARNATION, RECEIVER, Emitter
 from support.plans import SINK, SOURCE, edge
 
-from heronpy.instances.outbox import Stopping
+from heronpy.instances.output.outbox import Stopping
 from heronpy.kernel.errors import TopologyError, TupleTooLarge
 from heronpy.kernel.flow.credit import HELLO, Grant
 from heronpy.kernel.flow.frame import DATA, PROBE, Prefix

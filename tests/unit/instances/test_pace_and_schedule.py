@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heronpy.instances.pace import Pace
-from heronpy.instances.schedule import Schedule
+from heronpy.instances.task.pace import Pace
+from heronpy.instances.task.schedule import Schedule
 
 
 class Clock:

@@ -12,7 +12,7 @@ from support.emitter import MY_INCARNATION, Emitter
 from support.plans import edge
 
 from heronpy.instances.acking.anchored import Edges
-from heronpy.instances.groupings.custom import Chooser
+from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import DATA, MARKER
 from heronpy.kernel.flow.keys import key_group

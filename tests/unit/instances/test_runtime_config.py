@@ -6,10 +6,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from heronpy import Bolt, Grouping, Spout, Topology
-from heronpy.instances.attention import Attention, News
-from heronpy.instances.runtime_config import RuntimeConfig
+from heronpy.instances.control_events import Attention, News
 from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task import Task, build_task
+from heronpy.instances.task.build import Task, build_task
+from heronpy.instances.task.runtime_config import RuntimeConfig
 from heronpy.testing.placing import placed
 
 SPOUT, BOLT = 1, 2

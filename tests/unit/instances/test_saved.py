@@ -11,7 +11,7 @@ from support.plans import plan_of
 from support.shelf import Shelf
 
 from heronpy import Bolt, KeyNotOwned, Spout
-from heronpy.instances.state import Saver, TaskState, load_checkpoint, load_handovers
+from heronpy.instances.saving.state import Saver, TaskState, load_checkpoint, load_handovers
 from heronpy.kernel.errors import CheckpointDamaged, TopologyError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plans.key_groups import contiguous

@@ -12,7 +12,7 @@ from support.keeping import PREFIX, Keeper, parts, plan_with, restored, saved_in
 from support.shelf import Shelf
 
 from heronpy import Bolt, Tuple
-from heronpy.instances.state.keyed import CHUNK, CountedState, FrozenState, KeyedState
+from heronpy.instances.saving.state.keyed import CHUNK, CountedState, FrozenState, KeyedState
 from heronpy.state import StatefulComponent
 from heronpy.tuple import tuple_class
 

@@ -10,14 +10,14 @@ from support.shelf import Shelf
 from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.instances.acking.completion import Awaiting
 from heronpy.instances.acking.roots import Over
-from heronpy.instances.alignment import Cut
-from heronpy.instances.attention import Abandoned, Attention, News
-from heronpy.instances.checkpointing import Keeping
+from heronpy.instances.control_events import Abandoned, Attention, News
+from heronpy.instances.input.alignment import Cut
 from heronpy.instances.progress import Progress
-from heronpy.instances.runs import LeaveForNextRun, origin_of, rows_are_unsent
+from heronpy.instances.saving.recovery import LeaveForNextRun, origin_of, rows_are_unsent
+from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
+from heronpy.instances.saving.snapshot import Keeping
 from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task import build_task
-from heronpy.instances.transactions import TRANSACTIONS, Transactions
+from heronpy.instances.task.build import build_task
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import ProtocolError

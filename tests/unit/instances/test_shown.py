@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heronpy.instances.shown import LONGEST, shown
+from heronpy.instances.excerpts import LONGEST, shown
 
 
 class Broken:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.instances.socket_link import SocketLink
+from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.transport import Reactor, Router, Transport
 
 

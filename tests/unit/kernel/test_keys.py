@@ -126,7 +126,10 @@ def test_golden_values(key: object, encoded: bytes, group: int) -> None:
 
 
 def test_the_group_is_the_same_in_another_process() -> None:
-    program = "from heronpy.kernel.flow.keys import key_group as g; print([g(k, 256) for k in ('a', 1, (b'x', None))])"
+    program = (
+        "from heronpy.kernel.flow.keys import key_group\n"
+        "print([key_group(key, 256) for key in ('a', 1, (b'x', None))])"
+    )
     groups = [key_group(key, 256) for key in ("a", 1, (b"x", None))]
     for seed in ("1", "2"):
         done = subprocess.run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heronpy.instances.counters import Counters
-from heronpy.instances.metrics import sample_metrics
+from heronpy.instances.task.user_metrics import sample_metrics
 
 #: changes by itself, and is there in every process
 OWN = {"cpu_seconds": "counter", "memory_bytes": "gauge", "started_seconds": "gauge"}

@@ -1,0 +1,273 @@
+"""Frames on their way in: checks, the queue, and the credit that is given for what was done."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from heronpy.instances.counters import Counters
+from heronpy.instances.input.alignment import Alignment, Cut
+from heronpy.instances.link import Link
+from heronpy.instances.positions import WorkedOff
+from heronpy.instances.settings import FlowSettings
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.flow.credit import HELLO, Grant, LastWord, Receiving
+from heronpy.kernel.flow.frame import CREDIT, MARKER, Prefix, seal
+from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.machine.addresses import task_name
+from heronpy.kernel.plans import PhysicalPlan
+
+log = logging.getLogger(__name__)
+
+
+class Delivery(NamedTuple):
+    """A data frame that waits to be processed; or a marker, behind all that is to be done before it."""
+
+    prefix: Prefix
+    payload: bytes
+
+
+class Inflow:
+    """All channels towards one task."""
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        task: int,
+        incarnation: int,
+        link: Link,
+        settings: FlowSettings,
+        counters: Counters,
+        run: int = 0,
+        worked_off: WorkedOff | None = None,
+    ) -> None:
+        component = plan.task(task).component
+        self._component = component
+        self._task = task
+        self._incarnation = incarnation
+        #: of the plan that the task works by
+        self.epoch = plan.epoch
+        self._run = run
+        self._link = link
+        self._settings = settings
+        self._counters = counters
+        self._worked_off = worked_off or WorkedOff()
+        self._channels: dict[int, Receiving] = {}
+        #: those that the plan in force has
+        self._sources: frozenset[int] = frozenset()
+        self._connect(plan)
+        self._sources = frozenset(self._channels)
+        self._next_epoch = 0
+        #: source → epoch of the plan before which all that it sent by an earlier one has come
+        self._markers: dict[int, int] = {}
+        #: the epoch that all markers are to name; 0 for none
+        self._awaited = 0
+        #: bytes that each emitter may have on its way to us
+        self._share = settings.credit_bytes // max(len(self._channels), 1)
+        #: bytes of a tuple, as of the last frame of each emitter
+        self._sizes: dict[int, int] = {}
+        #: channels with progress that their emitter does not know of
+        self._untold: set[int] = set()
+        self._window = settings.credit_initial
+        #: the most that is granted, since no more has come lately
+        self._useful = settings.credit_initial
+        #: tuples done since this moment
+        self._done = 0
+        self._measured_at = 0.0
+        self._complaints = Sparing(log)
+        self.inbox: deque[Delivery | Cut] = deque()
+        self.alignment: Alignment[Delivery] = Alignment(self.inbox, self._sources)
+
+    def _connect(self, plan: PhysicalPlan) -> list[int]:
+        """Expect something of every task upstream in this plan; those that are new."""
+        new = [source for source in plan.upstream_of(self._component) if source.id not in self._channels]
+        for source in new:
+            unsent = _unsent(plan, source.component, self._component, self._settings)
+            self._channels[source.id] = Receiving(unsent)
+        return [source.id for source in new]
+
+    def prepare(self, plan: PhysicalPlan) -> None:
+        """Expect the tasks that are new in the next plan as well, and let them ask for credit."""
+        self._next_epoch = plan.epoch
+        for source in self._connect(plan):
+            self._tell(source, HELLO)
+
+    def expect_successors(self, sources: Iterable[int]) -> None:
+        """These tasks are to be replaced, unless we forget the plan, when all they emitted is done with."""
+        for source in sources:
+            if source in self._channels:
+                self._channels[source].planned = True
+
+    def await_markers(self, epoch: int) -> None:
+        """Put a marker into the inbox once nothing more comes by the plan in force."""
+        # Never two acts at once: who hears of this one first has not heard yet that the other is over.
+        self.alignment.stop()
+        self._awaited = epoch
+        self._check_markers()
+
+    def forget(self) -> None:
+        """The next plan will not be."""
+        self._awaited = 0
+        self._counters.lost(0, sum(channel.unproven for channel in self._channels.values()))
+        self._end_successions()
+        for source in self._channels.keys() - self._sources:
+            self._disconnect(source)
+
+    def _end_successions(self) -> None:
+        for channel in self._channels.values():
+            channel.planned, channel.unproven = False, 0
+
+    def use_plan(self, plan: PhysicalPlan) -> None:
+        """Work by another plan from now on. All that those who are not in it sent has been worked off."""
+        self.epoch = plan.epoch
+        self._awaited = 0
+        self._end_successions()
+        self.prepare(plan)
+        self._sources = frozenset(source.id for source in plan.upstream_of(self._component))
+        for source in self._channels.keys() - self._sources:
+            self._disconnect(source)
+        self.alignment.use_channels(self._sources)
+        self._share = self._settings.credit_bytes // max(len(self._channels), 1)
+
+    def _disconnect(self, source: int) -> None:
+        del self._channels[source]
+        self._untold.discard(source)
+        for known in (self._markers, self._sizes):
+            known.pop(source, None)
+
+    def knows(self, source: int, epoch: int) -> bool:
+        """Whether somebody who speaks by the plan of this epoch feeds us, now or by the next plan.
+
+        A task that was to be, in an update that was rolled back, may have the id of one that is to be now.
+        """
+        return source in self._sources or (source in self._channels and epoch == self._next_epoch)
+
+    def on_marker(self, prefix: Prefix) -> None:
+        """All that an emitter sends by the plan in force has come. Said again at times, and maybe early."""
+        self._grant(prefix.source, self._hear_position(prefix), idle=True)
+        self._markers[prefix.source] = max(prefix.epoch, self._markers.get(prefix.source, 0))
+        self._check_markers()
+
+    def _check_markers(self) -> None:
+        epoch = self._awaited
+        if epoch and all(self._markers.get(source) == epoch for source in self._sources):
+            self._awaited = 0
+            self.alignment.stop()  # a barrier of a checkpoint that was given up may have come late
+            mark = Prefix(MARKER, self._task, self._task, 0, 0, epoch, self._incarnation, self._run, 0)
+            self.inbox.append(Delivery(mark, b""))
+
+    def greet(self) -> None:
+        """Tell every emitter that we are new: what our predecessor was sent will never be granted."""
+        for source in self._channels:
+            self._tell(source, self._worked_off.hello(source))
+
+    def on_data(self, prefix: Prefix, payload: bytes) -> None:
+        """Queue a frame; ProtocolError for one that was replayed, or is of nobody who feeds us."""
+        channel = self._channel(prefix)
+        maybe_lost = channel.maybe_lost
+        self._look_at_emitter(prefix, channel)
+        arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.tuples)
+        self._counters.lost(arrival.missing, channel.maybe_lost - maybe_lost)
+        if not arrival.accepted:
+            msg = f"it begins at {prefix.position}, and all up to {channel.received} has come"
+            raise ProtocolError(msg)
+        self._counters.queued += prefix.tuples
+        self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
+        if prefix.source in self.alignment.ahead:
+            self.alignment.set_aside(Delivery(prefix, payload))
+        else:
+            self.inbox.append(Delivery(prefix, payload))
+
+    def on_probe(self, prefix: Prefix, payload: bytes) -> None:
+        """An emitter wants credit; one that is new tells how far its predecessors were."""
+        channel = self._hear_position(prefix, LastWord.decode_all(payload))
+        self._grant(prefix.source, channel, idle=True)
+
+    def on_barrier(self, prefix: Prefix, payload: bytes) -> None:
+        """What was sent before it has come or never will; the next data of this emitter is behind it."""
+        cut = Cut.decode(payload)
+        self._hear_position(prefix)
+        self.alignment.on_barrier(prefix.source, cut.checkpoint)
+
+    def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
+        """A frame in the inbox whose payload is not what it says: nobody gets it, and it holds no credit."""
+        self._counters.rejected += 1
+        self._counters.lost(0, prefix.tuples)  # maybe: whether there were so many is only its word
+        sender = task_name(prefix.source, prefix.incarnation)
+        self._complaints.warning("dropped %d tuples from %s: %s", prefix.tuples, sender, error)
+        self.on_consumed(prefix.source, prefix.incarnation, prefix.tuples)
+
+    def on_consumed(self, source: int, incarnation: int, count: int) -> None:
+        """Some tuples of a frame are done with."""
+        self._counters.queued -= count
+        self._done += count
+        channel = self._channels.get(source)
+        if channel is not None:  # else it is not in the plan any more
+            maybe_lost = channel.maybe_lost
+            channel.on_consumed(incarnation, count)
+            self._worked_off.note(source, channel.source, channel.consumed)
+            self._counters.lost(0, channel.maybe_lost - maybe_lost)
+            self._untold.add(source)
+            self._grant(source, channel, idle=False)
+
+    def on_pace(self, seconds_per_tuple: float, now: float) -> None:
+        """The task's speed has been measured: it accepts that much work ahead, shared by its emitters.
+
+        But not much more than twice what comes: credit that nobody needs is only what may be lost.
+        """
+        span, emitters = self._settings.credit_window, max(len(self._channels), 1)
+        if now - self._measured_at >= span:
+            coming = 2 * self._done * span / (now - self._measured_at)
+            self._useful = max(self._settings.credit_initial, int(coming / emitters))
+            self._measured_at, self._done = now, 0
+        able = span / max(seconds_per_tuple, 1e-8)
+        self._window = max(1, min(int(able / emitters), self._useful))
+
+    def grant_all(self) -> None:
+        """Nothing is left to do: let every emitter know."""
+        for source in tuple(self._untold):
+            self._grant(source, self._channels[source], idle=True)
+
+    def _hear_position(self, prefix: Prefix, last: Sequence[LastWord] = ()) -> Receiving:
+        """An emitter says how far it is: what has not come by now is missing."""
+        channel = self._channel(prefix)
+        maybe_lost = channel.maybe_lost
+        self._look_at_emitter(prefix, channel)
+        missing = channel.on_probe(prefix.incarnation, prefix.position, last)
+        self._counters.lost(missing, channel.maybe_lost - maybe_lost)
+        return channel
+
+    def _look_at_emitter(self, prefix: Prefix, channel: Receiving) -> None:
+        if prefix.incarnation > channel.source > 0:
+            self.alignment.on_restart(prefix.source)
+
+    def _channel(self, prefix: Prefix) -> Receiving:
+        channel = self._channels.get(prefix.source)
+        if channel is None:
+            msg = f"task {prefix.source} does not feed task {self._task}"
+            raise ProtocolError(msg)
+        if prefix.incarnation < channel.source:
+            msg = f"it has been replaced by incarnation {channel.source}"
+            raise ProtocolError(msg)
+        return channel
+
+    def _grant(self, source: int, channel: Receiving, *, idle: bool) -> None:
+        # Large tuples stop their emitter at the byte mark, long before it has used a window in tuples.
+        fitting = self._share // self._sizes.get(source, 1)
+        grant = channel.grant(max(1, min(self._window, fitting)), idle=idle)
+        if grant is not None:
+            self._untold.discard(source)
+            self._tell(source, grant)
+
+    def _tell(self, source: int, grant: Grant) -> None:
+        prefix = Prefix(CREDIT, source, self._task, 0, 0, self.epoch, self._incarnation, self._run, 0)
+        self._link.send(*seal(prefix, grant.encode()))
+
+
+def _unsent(plan: PhysicalPlan, source: str, reader: str, settings: FlowSettings) -> int:
+    """Most tuples that a task of `source` can hold in open batches for one task of `reader`."""
+    streams = sum(edge.component == source for edge in plan.logical.component(reader).inputs)
+    doubled = 2 if plan.logical.component(source).kind == "spout" else 1
+    return streams * settings.batch_tuples * doubled

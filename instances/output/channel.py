@@ -1,0 +1,76 @@
+"""What a task has on its way to one other: its credit, and the open batches, one for each stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.output.codec import Row
+from heronpy.kernel.flow.credit import Spending
+
+
+class Channel:
+    """Everything towards one task."""
+
+    __slots__ = ("heard_at", "held", "open", "spending", "task")
+
+    def __init__(self, task: int, spending: Spending) -> None:
+        self.task = task
+        self.spending = spending
+        #: when the receiver last got on, was given something to do after a rest, or was asked
+        self.heard_at = 0.0
+        #: its lanes with rows in them, oldest first
+        self.open: dict[Lane, None] = {}
+        #: whether nothing may leave until it is decided which plan routes it
+        self.held = False
+
+    def room(self) -> int:
+        """Tuples that may be sent now."""
+        return 0 if self.held else self.spending.room()
+
+
+class Lane:
+    """The open batch of one stream towards one task."""
+
+    __slots__ = (
+        "_limit",
+        "channel",
+        "due",
+        "edges",
+        "moved_to",
+        "noted",
+        "opened_at",
+        "rows",
+        "stream",
+    )
+
+    def __init__(self, channel: Channel, stream: int, limit: int) -> None:
+        self.channel = channel
+        self.stream = stream
+        self.rows: list[Row] = []
+        #: for each row, what it is anchored to; empty where nothing is tracked
+        self.edges: list[Edges] = []
+        #: the most rows that the batch has according to the note for a successor of this task
+        self.noted = 0
+        self._limit = limit
+        #: with this many rows the outbox is called: they are full, or more than was noted
+        self.due = 1
+        self.opened_at = 0.0
+        #: Of a lane of a plan that is no longer in force: takes out what is put into it. An emit() that
+        #: waited while the plan changed goes on with the lanes that it had chosen before.
+        self.moved_to: Callable[[Lane], None] | None = None
+
+    @property
+    def limit(self) -> int:
+        """A batch of this many rows is full; follows the size of the rows."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, rows: int) -> None:
+        self._limit = rows
+        self.due = min(rows, self.noted + 1)
+
+    def note(self, rows: int) -> None:
+        """So many rows are covered by the note for a successor."""
+        self.noted = rows
+        self.due = min(self._limit, rows + 1)

@@ -1,0 +1,484 @@
+"""Open batches on their way out: when they leave, and what waits for credit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.wire import encode_anchored
+from heronpy.instances.control_events import Meanwhile, nothing_new
+from heronpy.instances.counters import Counters
+from heronpy.instances.input.alignment import Cut
+from heronpy.instances.link import Link
+from heronpy.instances.output.channel import Channel, Lane
+from heronpy.instances.output.codec import Codec, Row
+from heronpy.instances.output.exposure import Exposure
+from heronpy.instances.output.hold_ups import HoldUps
+from heronpy.instances.positions import Sent
+from heronpy.instances.settings import FlowSettings
+from heronpy.kernel.errors import TupleTooLarge
+from heronpy.kernel.flow.credit import Grant, LastWord, Spending
+from heronpy.kernel.flow.frame import ANCHORED, BARRIER, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
+from heronpy.kernel.plans import PhysicalPlan
+
+#: how long one wait for credit lasts before we look whether we should stop
+_PATIENCE = 0.05
+
+
+class Stopping(BaseException):
+    """Thrown through user code that waits in emit() when the process is told to end."""
+
+
+class Outbox:
+    """All channels of one task.
+
+    A batch leaves at once when its receiver has nothing else to do, when it is full, or when it is old.
+    A spout's may grow to twice its limit for want of credit: it ends its call of next_tuple and then pauses,
+    so that it is never caught inside emit().
+    """
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        task: int,
+        incarnation: int,
+        codec: Codec,
+        link: Link,
+        settings: FlowSettings,
+        counters: Counters,
+        clock: Callable[[], float] = time.monotonic,
+        run: int = 0,
+        sent: Sent | None = None,
+    ) -> None:
+        self._plan = plan
+        self._task = task
+        self._incarnation = incarnation
+        self._sent = sent or Sent()
+        self._run = run
+        self.codec = codec
+        self._link = link
+        self._settings = settings
+        self._counters = counters
+        self._clock = clock
+        self._pauses = plan.logical.component(plan.task(task).component).kind == "spout"
+        self._channels: dict[int, Channel] = {}
+        #: lanes with rows in them, oldest first
+        self._open: dict[Lane, None] = {}
+        #: when to look again who should be asked for credit
+        self._look_at = 0.0
+        #: lanes that have outgrown their limit: while there are any, the spout pauses
+        self.overfull: dict[Lane, None] = {}
+        self.hold_ups = HoldUps(plan, clock)
+        self._exposure = Exposure(counters)
+        #: the task whose credit emit() waits for at this moment
+        self.held_up_by: int | None = None
+        #: called while emit() waits for credit
+        self.meanwhile: Meanwhile = nothing_new
+        #: tasks that later plans do not have: what they still say does no harm
+        self._gone: set[int] = set()
+        #: those that only the next plan has
+        self._prepared: set[int] = set()
+        self._next_epoch = 0
+        self._held_since: float | None = None
+        #: for how long tuples were held back for the last change of plan
+        self.held_seconds = 0.0
+        #: epoch that the markers on held channels name
+        self._marked = 0
+
+    def lane(self, stream: int, task: int) -> Lane:
+        """A lane of its own for each stream towards each task."""
+        channel = self._channels.get(task) or self._connect(task, self._plan)
+        # An overfull batch has twice its limit.
+        self._exposure.add(2 * self._settings.batch_tuples)
+        return Lane(channel, stream, self._settings.batch_tuples)
+
+    def _connect(self, task: int, plan: PhysicalPlan) -> Channel:
+        channel = Channel(task, Spending(self._incarnation, self._share(task, plan)))
+        self._channels[task] = channel
+        return channel
+
+    def _share(self, task: int, plan: PhysicalPlan) -> int:
+        """Bytes that may be on their way to a task, of all that it takes from its emitters."""
+        emitters = len(plan.upstream_of(plan.task(task).component))
+        return max(1, self._settings.credit_bytes // emitters)
+
+    def greet(self) -> None:
+        """Ask every receiver for the first credit; it learns that our predecessor, if we had one, is gone."""
+        for channel in self._channels.values():
+            self._ask(channel, self._clock())
+
+    def opened(self, lane: Lane) -> None:
+        """The first row has been put into a lane."""
+        if lane.moved_to is not None:
+            lane.moved_to(lane)
+            return
+        lane.opened_at = self._clock()
+        lane.note(len(lane.rows))
+        self._open[lane] = None
+        lane.channel.open[lane] = None
+        if lane.channel.room() <= 0:
+            # It may be long until a batch leaves and tells how large these rows are.
+            lane.limit = min(lane.limit, self._fitting(1, len(self.codec.encode(lane.rows))))
+        if lane.limit <= 1:
+            self.full(lane)
+        elif lane.channel.spending.idle:
+            self._send(lane)
+        if lane.channel.open:
+            self._note(lane.channel)
+
+    def put(self, lane: Lane, row: Row, edges: Iterable[Edges]) -> None:
+        """Add a row, and what it is anchored to where trees are tracked."""
+        lane.edges.extend(edges)
+        lane.rows.append(row)
+        if len(lane.rows) == 1:
+            self.opened(lane)
+        elif len(lane.rows) >= lane.due:
+            self.grown(lane)
+
+    def grown(self, lane: Lane) -> None:
+        """A lane is full, or has more rows than are noted of it."""
+        self.full(lane)
+        if len(lane.rows) > lane.noted:
+            # Twice as many: a batch is noted a few times, not at every row.
+            lane.note(2 * len(lane.rows))
+            self._note(lane.channel)
+
+    def full(self, lane: Lane) -> None:
+        """While a lane has reached its limit: send, or wait until the receiver lets us."""
+        while len(lane.rows) >= lane.limit:
+            if self._send(lane):
+                continue
+            if self._settings.drop and not lane.channel.held:
+                self._drop(lane)
+            elif self._pauses and lane not in self.overfull:
+                self.overfull[lane] = None
+                lane.limit *= 2
+            else:
+                self._wait_for(lane)
+
+    def flush(self) -> None:
+        """Send all that credit allows; what it does not allow stays."""
+        for lane in list(self._open):
+            self._send(lane)
+
+    def flush_due(self) -> None:
+        """Send what has lingered long enough."""
+        self.probe()
+        if not self._open:
+            return
+        oldest = self._clock() - self._settings.linger
+        for lane in list(self._open):
+            if lane.opened_at > oldest:
+                break
+            self._send(lane)
+
+    def relieve(self) -> None:
+        """Send what the spout pauses for, as far as there is credit now."""
+        for lane in list(self.overfull):
+            if lane.rows:  # else it was in the way of one that was overfull before it, and has left
+                self._send(lane)
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._open)
+
+    @property
+    def lingering(self) -> bool:
+        """Whether there are batches that wait for company, not for credit."""
+        return len(self._open) > len(self.overfull)
+
+    def on_grant(self, source: int, incarnation: int, grant: Grant) -> bool:
+        """False for one of a task that we never fed, or that has been replaced.
+
+        One that is for our predecessor was on its way when that died, and changes nothing.
+        """
+        channel = self._channels.get(source)
+        if channel is None:
+            return source in self._gone
+        spending = channel.spending
+        consumed, maybe_lost, exposed = spending.consumed, spending.maybe_lost, spending.exposed
+        spending.on_grant(incarnation, grant)
+        self._counters.lost(0, spending.maybe_lost - maybe_lost)
+        self._exposure.add(spending.exposed - exposed)
+        if spending.consumed != consumed:
+            channel.heard_at = self._clock()
+        if grant.is_hello and spending.room() <= 0:
+            # It is to count from here on, and our first question may have gone to its predecessor.
+            self._ask(channel, self._clock())
+        self._check_free(channel)
+        return incarnation == spending.receiver
+
+    def probe(self) -> None:
+        """Ask receivers that have not got on for long how far they are. Cheap, for it is called all the time.
+
+        Those that nothing waits for as well: what has been lost behind the last tuple would else never show.
+        """
+        now = self._clock()
+        if now < self._look_at:
+            return
+        patience = self._settings.credit_probe
+        self._look_at = now + patience / 4
+        for channel in self._channels.values():
+            due = not channel.spending.idle or channel.task in self.hold_ups
+            if due and now - channel.heard_at > patience:
+                self._ask(channel, now)
+            if channel.held and self._marked:
+                self._mark(channel)  # the first may have been lost with a Stream Manager
+        self.hold_ups.log_notable()
+
+    def prepare(self, plan: PhysicalPlan, tasks: Iterable[int]) -> None:
+        """Ask tasks that are new in the next plan for credit, so that it is there when they are needed."""
+        self._next_epoch = plan.epoch
+        for task in tasks:
+            if task not in self._channels:
+                self._prepared.add(task)
+                self._ask(self._connect(task, plan), self._clock())
+
+    def hold(self, tasks: Iterable[int] | None = None) -> None:
+        """Let nothing leave for these tasks, or for any, until release() or use_plan()."""
+        for task in self._channels if tasks is None else tasks:
+            if task in self._channels:
+                self._channels[task].held = True
+        if self._held_since is None:
+            self._held_since = self._clock()
+
+    def cut(self, tasks: Iterable[int], epoch: int) -> None:
+        """Tell these tasks that all they are to get under the plan in force is on its way; hold the rest."""
+        self._marked = epoch
+        cut = [task for task in tasks if task in self._channels and not self._channels[task].held]
+        self.hold(cut)
+        for task in cut:
+            self._mark(self._channels[task])
+
+    def expect_successors(self, tasks: Iterable[int]) -> None:
+        """These tasks are to be replaced, unless we forget the plan, once they have done all that came."""
+        for task in tasks:
+            if task in self._channels:
+                self._channels[task].spending.planned = True
+
+    def _end_successions(self) -> None:
+        for channel in self._channels.values():
+            channel.spending.planned, channel.spending.unproven = False, 0
+
+    def release(self) -> None:
+        """Let go of what was held."""
+        for channel in self._channels.values():
+            channel.held = False
+        self._marked = 0
+        self._prepared.clear()
+        if self._held_since is not None:
+            self.held_seconds = self._clock() - self._held_since
+            self._held_since = None
+
+    def use_plan(self, plan: PhysicalPlan) -> None:
+        """Send by another plan from now on. What waits for tasks that it lacks is to be moved next."""
+        self._plan = plan
+        self._end_successions()
+        self.hold_ups.use_plan(plan)
+        kept = {task.id for task in plan.tasks}
+        self._disconnect([task for task in self._channels if task not in kept])
+        for task, channel in self._channels.items():
+            channel.spending.max_bytes = self._share(task, plan)
+        self.release()
+
+    def forget(self) -> None:
+        """The next plan will not be: let go, and of the tasks that only it had."""
+        self._counters.lost(0, sum(channel.spending.unproven for channel in self._channels.values()))
+        self._end_successions()
+        kept = {task.id for task in self._plan.tasks}
+        self._disconnect([task for task in self._channels if task not in kept])
+        self.release()
+
+    def _disconnect(self, tasks: list[int]) -> None:
+        for task in tasks:
+            self._exposure.add(-self._channels.pop(task).spending.exposed)
+            self._gone.add(task)
+
+    def knows(self, task: int, epoch: int) -> bool:
+        """Whether we feed somebody who speaks by the plan of this epoch, now or by the next plan."""
+        prepared = task in self._prepared
+        return task in self._channels and (not prepared or epoch == self._next_epoch)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is left here, and all that was sent is done with."""
+        return not self._open and all(channel.spending.idle for channel in self._channels.values())
+
+    def unsent(self) -> list[Lane]:
+        """The lanes with rows in them, oldest first."""
+        return list(self._open)
+
+    def retire(self, lanes: Iterable[Lane], moved_to: Callable[[Lane], None]) -> None:
+        """Nothing leaves from these lanes any more; what is still put into them is given to `moved_to`."""
+        for lane in lanes:
+            self.discard(lane)
+            lane.limit, lane.moved_to = 1, moved_to
+            self._exposure.add(-2 * self._settings.batch_tuples)
+
+    def discard(self, lane: Lane) -> None:
+        """What is in a lane does not leave from it."""
+        lane.rows, lane.edges = [], []
+        for place in (self._open, self.overfull, lane.channel.open):
+            place.pop(lane, None)
+
+    def queue(self, stream: int, task: int, row: Row, edges: Iterable[Edges]) -> None:
+        """A row that was emitted before: it leaves before all that is emitted from now on.
+
+        In lanes that nobody else puts anything into, one after the other, so that the order of rows towards
+        a task stays as it was over all streams.
+        """
+        channel = self._channels[task]
+        lane = next(reversed(channel.open), None)
+        if lane is None or lane.stream != stream:
+            lane = Lane(channel, stream, self._settings.batch_tuples)
+            lane.opened_at = self._clock()
+            self._open[lane] = channel.open[lane] = None
+        lane.rows.append(row)
+        lane.edges.extend(edges)
+        if self._pauses and len(lane.rows) >= lane.limit:
+            self.overfull[lane] = None
+        if len(lane.rows) > lane.noted:
+            lane.note(2 * len(lane.rows))
+            self._note(channel)
+
+    def send_barriers(self, checkpoint: int) -> None:
+        """Tell every receiver that what was sent so far belongs to a checkpoint. Needs no credit."""
+        payload = Cut(checkpoint).encode()
+        for channel in self._channels.values():
+            self._link.send(*seal(self._prefix(BARRIER, channel, 0, 0), payload))
+
+    def _mark(self, channel: Channel) -> None:
+        prefix = self._prefix(MARKER, channel, 0, 0)._replace(epoch=self._marked)
+        self._link.send(*seal(prefix, b""))
+
+    def _ask(self, channel: Channel, now: float) -> None:
+        channel.heard_at = now
+        # a receiver that has granted us anything knows what our predecessors took along
+        words = () if channel.spending.limit else self._sent.last_words(channel.task)
+        self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), LastWord.encode_all(words)))
+
+    def _note(self, channel: Channel, leaving: int = 0) -> None:
+        """Write down how far the channel is, for a successor to tell."""
+        waiting = sum(lane.noted for lane in channel.open)
+        self._sent.note(channel.task, channel.spending.sent + leaving, waiting)
+
+    def _check_free(self, channel: Channel) -> None:
+        if channel.task in self.hold_ups and not channel.open and channel.room() > 0:
+            self.hold_ups.end(channel.task)
+
+    def _wait_for(self, lane: Lane) -> None:
+        begun = self._clock()
+        self.held_up_by = lane.channel.task
+        try:
+            # flush_due() may have used the new credit for this very lane, which then is not full any more.
+            while lane.channel.room() <= 0 and len(lane.rows) >= lane.limit:
+                if self._link.stopping:
+                    raise Stopping
+                self.meanwhile()
+                self.probe()
+                self._link.pump(_PATIENCE)
+                self.flush_due()
+        finally:
+            self.held_up_by = None
+            self._counters.waiting_seconds += self._clock() - begun
+
+    def _drop(self, lane: Lane) -> None:
+        """The topology would rather lose tuples than wait for a slow reader."""
+        _, stream = self._plan.streams[lane.stream]
+        dropped = self._counters.dropped
+        dropped[stream] = dropped.get(stream, 0) + len(lane.rows)
+        lane.rows.clear()
+        lane.edges.clear()
+        del self._open[lane], lane.channel.open[lane]
+
+    def _send(self, lane: Lane) -> bool:
+        """Send as much of a lane as credit allows; False when that is nothing.
+
+        Batches that were opened before, for the same task, go first: what closes or announces something on
+        a stream of its own must not overtake what was emitted before it.
+        """
+        channel = lane.channel
+        while (oldest := next(iter(channel.open))) is not lane:
+            if not self._send_some(oldest):
+                return False
+        return self._send_some(lane)
+
+    def _send_some(self, lane: Lane) -> bool:
+        channel = lane.channel
+        room = channel.room()
+        if room <= 0:
+            if not channel.held:
+                self.hold_ups.begin(channel.task)
+            return False
+        try:
+            self._send_rows(lane, lane.rows[:room])
+        finally:
+            if lane in self.overfull:
+                self._shrink(lane)
+            if not lane.rows:
+                del self._open[lane]
+                del channel.open[lane]
+        if self.hold_ups:
+            self._check_free(channel)
+        return True
+
+    def _shrink(self, lane: Lane) -> None:
+        """An overfull lane has got rid of something: it is so no longer, or has its limit doubled again."""
+        if len(lane.rows) < lane.limit:
+            del self.overfull[lane]
+        else:
+            lane.limit *= 2
+
+    def _send_rows(self, lane: Lane, rows: list[Row]) -> None:
+        """Send the first rows of a lane, which are taken out of it as they leave."""
+        payload, kind = self.codec.encode(rows), DATA
+        edges = lane.edges[: len(rows)]
+        if any(edges):
+            payload, kind = encode_anchored(edges, payload), ANCHORED
+        size = len(payload)
+        if size + PREFIX_BYTES > self._settings.frame_bytes:
+            self._send_halves(lane, rows, size)
+            return
+        channel = lane.channel
+        # as it is when these have left, for the process may end at any moment
+        lane.note(len(lane.rows) - len(rows))
+        self._note(channel, leaving=len(rows))
+        self._link.send(*seal(self._prefix(kind, channel, lane.stream, len(rows)), payload))
+        del lane.rows[: len(rows)], lane.edges[: len(rows)]
+        if channel.spending.idle:
+            channel.heard_at = self._clock()
+        channel.spending.spend(len(rows), size)
+        lane.limit = self._fitting(len(rows), size)
+
+    def _fitting(self, count: int, size: int) -> int:
+        """How many rows make a full batch, when `count` of them take `size` bytes."""
+        fitting = self._settings.batch_bytes * count // max(size, 1)
+        return min(max(fitting, 1), self._settings.batch_tuples)
+
+    def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
+        if len(rows) == 1:
+            # It goes alone: a component may catch this, and the rest of the batch is good.
+            del lane.rows[0], lane.edges[:1]
+            component, stream = self._plan.streams[lane.stream]
+            msg = (
+                f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
+                f" of {self._settings.frame_bytes} bytes"
+            )
+            raise TupleTooLarge(msg, stream=stream)
+        middle = len(rows) // 2
+        self._send_rows(lane, rows[:middle])
+        self._send_rows(lane, rows[middle:])
+
+    def _prefix(self, kind: int, channel: Channel, stream: int, count: int) -> Prefix:
+        return Prefix(
+            kind,
+            channel.task,
+            self._task,
+            stream,
+            count,
+            self._plan.epoch,
+            self._incarnation,
+            self._run,
+            channel.spending.sent,
+        )

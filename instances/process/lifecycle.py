@@ -1,0 +1,291 @@
+"""One task after another in the same process: after a restore a new one takes the place of the old."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import logging
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heronpy.instances.control_events import Abandoned, Attention
+from heronpy.instances.counters import Counters
+from heronpy.instances.poison.finding import Finding
+from heronpy.instances.positions import Sent, WorkedOff
+from heronpy.instances.process.control import Control
+from heronpy.instances.process.forks import guard_forks
+from heronpy.instances.process.joining import Entry, entry_of
+from heronpy.instances.process.socket_link import SocketLink
+from heronpy.instances.saving.recovery import LeaveForNextRun, origin_of, rows_are_unsent
+from heronpy.instances.saving.snapshot import Keeping
+from heronpy.instances.saving.state import Saved, load_checkpoint, load_handovers
+from heronpy.instances.saving.state.saver import Kind
+from heronpy.instances.settings import FlowSettings
+from heronpy.instances.task.bolt import BoltTask
+from heronpy.instances.task.build import Task, build_task
+from heronpy.instances.task.runtime_config import RuntimeConfig
+from heronpy.instances.task.switching import Switching
+from heronpy.kernel.checkpoints.names import own_prefix
+from heronpy.kernel.config import Config
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
+from heronpy.kernel.plugin.opening import open_checkpoint_store
+from heronpy.kernel.protocol import Stored
+from heronpy.kernel.trace_points import step
+from heronpy.kernel.transport import Reactor
+from heronpy.kernel.tree.update import Update
+from heronpy.loading import resolve_class
+
+if TYPE_CHECKING:
+    from heronpy.kernel.launch import Child, TopologyLaunch
+
+log = logging.getLogger(__name__)
+
+#: new objects before a collection of the youngest, and how many of those before an older generation
+GC_THRESHOLDS = (50_000, 20, 50)
+#: how long a process waits for its run before it looks whether it should end
+_PATIENCE = 0.5
+
+
+class Host:
+    """Builds the task of this process, runs it, and builds it anew when it is abandoned."""
+
+    def __init__(
+        self, launch: TopologyLaunch, child: Child, link: SocketLink, reactor: Reactor, control: Control
+    ) -> None:
+        self._child = child
+        self._config = Config.from_plain(launch.config)
+        self._package = launch.package
+        self._positions = Path(launch.work) / "positions"
+        self._prefix = own_prefix(launch.topology, launch.execution)
+        self._settings = FlowSettings.from_config(self._config)
+        self._link = link
+        self._reactor = reactor
+        self._control = control
+        self._counters = Counters()
+        self._counters.on_loss = self._on_loss
+        control.samples = self._counters.samples
+        control.losses = self._counters
+        control.returned_at = lambda: self._counters.returned_at
+        self._task: Task | None = None
+        #: what is known of tuples that kill the task; None where there is no room to write it down
+        self._poison = _finding(launch, child)
+        if self._poison is not None:
+            control.poison = self._poison.shown
+            control.on_orphaned = self._poison.excuse
+        #: what had been lost, certainly or perhaps, when the run began
+        self._lost_before = 0
+        guard_forks(in_child=self._disown)
+
+    def run(self) -> None:
+        """Until the process is told to end, or the user's code fails."""
+        while (entry := self._wait_for_entry()) is not None:
+            try:
+                self._live(entry)
+            except Abandoned:
+                self._abandon()
+            else:
+                return
+
+    def _wait_for_entry(self) -> Entry | None:
+        """What we are to take part in, and from where; None when we are told to end first."""
+        child, control = self._child, self._control
+        while not self._reactor.stopping:
+            entry = entry_of(control, child.task, child.incarnation)
+            if entry is not None:
+                return entry
+            self._link.pump(_PATIENCE)
+        return None
+
+    def _live(self, entry: Entry) -> None:
+        control, child = self._control, self._child
+        task = self._task = self._build(entry)
+        assert task.saving is not None
+        assert task.saver is not None
+        attention = Attention(control)
+        switching = Switching(
+            task, entry.plan, control, task.saver, self._open_store, entry.run, waits=entry.waits
+        )
+        leaving = LeaveForNextRun(entry.run, child.task, child.incarnation)
+        config = RuntimeConfig(task, lambda: control.live_config)
+        attention.listeners += [leaving, task.saving, switching, config]
+        task.parts.outbox.meanwhile = attention.peek
+        self._loop(task, attention, switching, entry.run)
+
+    def _build(self, entry: Entry) -> Task:
+        child, control = self._child, self._control
+        plan, run = entry.plan, entry.run
+        self._counters.begin()
+        self._lost_before = self._lost
+        saved = self._load(entry)
+        rows = rows_are_unsent(plan, entry.checkpoints, first=child.first)
+        keeping = Keeping(self._open_store, self._prefix, self._on_stored, saved, rows)
+        sent, worked_off = self._begin_positions(entry)
+        task = build_task(
+            plan,
+            child.task,
+            child.incarnation,
+            self._link,
+            self._settings,
+            functools.partial(resolve_class, plan.logical.source.below(self._package)),
+            run=run,
+            counters=self._counters,
+            keeping=keeping,
+            sent=sent,
+            worked_off=worked_off,
+            poison=self._poison,
+        )
+        if isinstance(task.loop, BoltTask):
+            task.loop.on_refused(self._on_refused)
+        self._link.handler = task.on_frame
+        assert task.saving is not None
+        control.held = task.parts.state.held
+        control.unchanged_since = task.saving.unchanged_since
+        control.held_up_by = task.held_up_by
+        control.hold_ups = task.parts.outbox.hold_ups.lasting
+        return task
+
+    def _begin_positions(self, entry: Entry) -> tuple[Sent, WorkedOff]:
+        """Nothing is noted in a run: whatever is lost in it, the next one begins with a checkpoint."""
+        child, plan = self._child, entry.plan
+        component = plan.task(child.task).component
+        receivers, emitters = len(plan.downstream_of(component)), len(plan.upstream_of(component))
+        place = (self._positions, child.task, child.incarnation)
+        noted = not entry.run
+        return (
+            Sent.begin(*place, receivers) if noted and receivers else Sent(),
+            WorkedOff.begin(*place, emitters) if noted and emitters else WorkedOff(),
+        )
+
+    def _load(self, entry: Entry) -> Saved | None:
+        """What the task begins with. If it cannot be had, this fails: only the master may take another."""
+        if entry.successor_in is not None:
+            return self._load_from_predecessor(entry.plan, entry.successor_in)
+        origin = origin_of(entry.plan, entry.checkpoints)
+        if origin is None or entry.waits:  # a task that is new gets what it owns from those who owned it
+            return None
+        store = self._open_store()
+        try:
+            saved = load_checkpoint(store, origin, entry.plan, self._child.task)
+        finally:
+            store.close()
+        log.info("begins with checkpoint %d: %s", origin.id, origin.manifest)
+        step("restore.loaded")
+        return saved
+
+    def _load_from_predecessor(self, plan: PhysicalPlan, update: Update) -> Saved:
+        """In a planned restart nothing is lost: the predecessor has handed over all that it had."""
+        me = self._child.task
+        groups = dict.fromkeys(range(len(plan.key_groups.get(plan.task(me).component, ()))), me)
+        store = self._open_store()
+        try:
+            saved = load_handovers(store, update.handovers, groups, (me,), task_id=me)
+        finally:
+            store.close()
+        step("update.restart.loaded")
+        return saved
+
+    def _open_store(self) -> CheckpointStore:
+        return open_checkpoint_store(self._config)
+
+    def _on_stored(self, stored: Stored, kind: Kind) -> None:
+        setattr(self._control.progress, kind, stored)
+        self._control.tell()
+
+    def _on_refused(self, tup: str) -> None:
+        self._control.poison = tup
+        self._control.tell()
+
+    @property
+    def _lost(self) -> int:
+        return self._counters.missing + self._counters.maybe_lost
+
+    def _on_loss(self) -> None:
+        """Told at once, for who tells later may be dead. In a run it means that there must be another."""
+        run = self._control.progress.run
+        if run and self._lost > self._lost_before:
+            self._control.progress.broken_run = run
+        self._control.tell()
+
+    def _loop(self, task: Task, attention: Attention, switching: Switching, run: int) -> None:
+        """Initialize, then one turn after another until told to end."""
+        parts, control = task.parts, self._control
+        component = parts.plan.logical.component(parts.context.get_component_id())
+        call = "next_tuple" if component.kind == "spout" else "process"
+        self._enter("initialize")
+        task.initialize()
+        _calm_collector()
+        self._leave()
+        self._enter_run(run)
+        log.info("pid %d runs %s", os.getpid(), parts.logger.name)
+        active, told = None, ""
+        while not self._reactor.stopping:
+            attention.look()
+            if control.active is not active:
+                active = control.active
+                task.loop.set_live(active)
+            state = "ready" if switching.waits else "running" if active else "paused"
+            if task.halted:
+                state = "stopped"
+            if state != told:
+                told = state
+                control.report(state, f"poison tuple {control.poison}" if task.halted else "")
+            self._enter(call)
+            task.turn()
+        self._leave()
+        task.close()
+
+    def _enter_run(self, run: int) -> None:
+        """From now on no barrier is missed; so only now it is said that the task takes part."""
+        if run:
+            step("restore.initialized")
+        self._control.progress.run = run
+        self._on_loss()
+
+    def _abandon(self) -> None:
+        """Nothing of the old task is sent any more, and whatever its close() does is its own affair."""
+        self._leave()
+        self._link.handler = _unheard
+        task, self._task = self._task, None
+        if task is not None:
+            step("restore.abandoned")
+            task.abandon()
+        gc.unfreeze()
+
+    def _disown(self) -> None:
+        if self._task is not None:
+            self._task.parts.collector.disown()
+
+    def _enter(self, call: str) -> None:
+        self._control.in_call = call
+        self._control.in_call_since = time.monotonic()
+
+    def _leave(self) -> None:
+        self._control.in_call_since = 0.0
+
+
+def _finding(launch: TopologyLaunch, child: Child) -> Finding | None:
+    component = child.name.rpartition("[")[0]
+    marks = launch.container_sockets(child.container)
+    try:
+        return Finding(Path(launch.work), launch.logs, marks, component, child.name)
+    except OSError as error:
+        log.warning("a tuple that kills this task will not be found: %s", error)
+        return None
+
+
+def _unheard(_prefix: bytes, _payload: bytes) -> None:
+    """A frame that comes while there is no task is of a run that is over, or says what is said again."""
+
+
+def _calm_collector() -> None:
+    """Keep the cycle collector away from what was built at start, and from batches that live for a moment.
+
+    By default it runs after every 700 new objects, which is more often than once a batch: a word count over a
+    large vocabulary spent half of its time there.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)

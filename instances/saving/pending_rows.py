@@ -1,0 +1,52 @@
+"""Rows that a component has emitted and that wait for credit: they are part of its snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from heronpy.instances.output.collector import Collector
+from heronpy.instances.output.outbox import Outbox
+from heronpy.kernel.plans import PhysicalPlan
+
+#: where among the extras of a snapshot they lie
+ROWS: Final = "rows"
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True):
+    """Rows of one stream for one task of one of its readers."""
+
+    stream: str
+    consumer: str
+    task: int
+    #: as the codec encodes them
+    rows: bytes
+
+
+_DECODER = msgspec.msgpack.Decoder(list[Batch])
+
+
+def encode_unsent(outbox: Outbox, plan: PhysicalPlan) -> bytes | None:
+    """All that waits to leave, oldest first; None if nothing does."""
+    batches = [
+        Batch(
+            plan.streams[lane.stream][1],
+            plan.task(lane.channel.task).component,
+            lane.channel.task,
+            outbox.codec.encode(lane.rows),
+        )
+        for lane in outbox.unsent()
+    ]
+    return msgspec.msgpack.encode(batches) if batches else None
+
+
+def put_back(extras: Mapping[str, bytes], outbox: Outbox, collector: Collector, plan: PhysicalPlan) -> None:
+    """Have what waited in a snapshot leave before anything else, for whoever is to get it by this plan."""
+    found = extras.get(ROWS)
+    if found is None:
+        return
+    for batch in _DECODER.decode(found):
+        rows = [tuple(row) for row in outbox.codec.decode(batch.rows)]
+        collector.put_back(plan, batch.stream, batch.consumer, batch.task, rows)

@@ -1,0 +1,68 @@
+"""Which run a task takes part in, and when it must leave it for the next."""
+
+from __future__ import annotations
+
+from heronpy.instances.control_events import Abandoned, News
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.stored import CheckpointRef
+from heronpy.kernel.plans import PhysicalPlan
+
+
+def has_runs(plan: PhysicalPlan) -> bool:
+    """Whether all tasks go back together when one of them dies."""
+    return plan.logical.reliability == "effectively_once"
+
+
+def run_of(plan: PhysicalPlan, checkpoints: Checkpoints, task: int, incarnation: int) -> int | None:
+    """The run that this process is to take part in; None while it is not among the members of one.
+
+    Nor does it while it has not heard of the plan that the run began by: it would take the wrong groups from
+    the checkpoint.
+    """
+    if not has_runs(plan):
+        return 0
+    is_member = checkpoints.members.get(task) == incarnation
+    return checkpoints.run if is_member and plan.epoch >= checkpoints.epoch else None
+
+
+def origin_of(plan: PhysicalPlan, checkpoints: Checkpoints) -> CheckpointRef | None:
+    """The checkpoint that a task begins with: everybody's, or where tasks go on alone, the newest."""
+    if not has_runs(plan) and checkpoints.complete:
+        return checkpoints.complete[-1]
+    return checkpoints.base
+
+
+def rows_are_unsent(plan: PhysicalPlan, checkpoints: Checkpoints, *, first: bool) -> bool:
+    """Whether what waited to be sent when the task was saved has to leave now; `first`: nobody was before it.
+
+    Where tasks go on alone, not what a checkpoint of the topology's own has: it has left since. What the
+    topology was submitted with may have been sent by an earlier process: at most once that is reason enough
+    not to send it again.
+    """
+    if has_runs(plan):
+        return True
+    if origin_of(plan, checkpoints) != checkpoints.base:
+        return False
+    return first or plan.logical.reliability != "at_most_once"
+
+
+class LeaveForNextRun:
+    """Abandons the task when the Topology Master has begun a run that is not the task's."""
+
+    def __init__(self, run: int, task: int, incarnation: int) -> None:
+        self._run = run
+        self._task = task
+        self._incarnation = incarnation
+
+    def hear(self, news: News) -> None:
+        plan, checkpoints = news.plan, news.checkpoints
+        assert plan is not None
+        assert checkpoints is not None
+        run = run_of(plan, checkpoints, self._task, self._incarnation)
+        if run is None and not plan.has(self._task):
+            run = checkpoints.run  # a task that is new: the plan that it waits for is for the newest run only
+        if run is not None and run > self._run:
+            raise Abandoned
+
+    def act(self) -> None:
+        """Nothing: a run is left as soon as it is known."""

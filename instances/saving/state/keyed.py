@@ -1,0 +1,335 @@
+"""The mapping that a task gets as its keyed state: a dict, until somebody wants to know what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from heronpy.instances.output.codec import SCALARS
+from heronpy.instances.saving.state.encoding import Early, encode_chunk, one_line, settled
+from heronpy.instances.saving.state.ownership import Owning
+from heronpy.instances.saving.state.roster import Roster
+from heronpy.kernel.errors import TopologyError
+from heronpy.state import HashMapState
+
+#: keys that are encoded at a time
+CHUNK: Final = 4096
+#: changed keys per group that are counted one by one; with more of them nearly every group has changed
+_CHANGES_PER_GROUP: Final = 4
+
+
+class _Absent:
+    """Stands for the value of a key that was not there."""
+
+
+class KeyedState(HashMapState):
+    """State in memory whose keys are those of the fields grouping, or the splits of a spout.
+
+    A key that is in it is owned, and equal keys are in one group. So only a key that is not in it is checked,
+    and most tuples pay nothing for that. The subclasses pay for more: while changes are counted, and
+    while a snapshot is taken, the state is one of them.
+    """
+
+    def __init__(self, roster: Roster) -> None:
+        super().__init__()
+        self._roster = roster
+        self._admit = roster.owning.admit
+        #: keys that were set, deleted or handed out to be changed; None stands for all
+        self._changed: set[Any] | None = None
+        self._image: Image | None = None
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        values = self._dict
+        if key in values:
+            return values[key]
+        self._admit(key)
+        return default
+
+    def put(self, key: Any, value: Any) -> None:
+        self[key] = value
+
+    def clear(self) -> None:
+        self._dict.clear()
+        self._roster.clear()
+
+    def __getitem__(self, key: Any) -> Any:
+        values = self._dict
+        if key in values:
+            return values[key]
+        self._admit(key)
+        raise KeyError(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        values = self._dict
+        if key not in values:
+            self._roster.enlist(key, values)
+        values[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        if key not in self:
+            raise KeyError(key)
+        del self._dict[key]
+
+    def __contains__(self, key: object) -> bool:
+        if key in self._dict:
+            return True
+        self._admit(key)
+        return False
+
+
+class CountedState(KeyedState):
+    """Counts the keys that change, up to a limit. None of the others has a value that can change in place."""
+
+    _changed: set[Any]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        values = self._dict
+        if key not in values:
+            self._roster.enlist(key, values)
+        if key not in self._changed:
+            _count(self, key)
+        values[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        super().__delitem__(key)
+        _count(self, key)
+
+    def popitem(self) -> tuple[Any, Any]:
+        key, value = super().popitem()
+        _count(self, key)
+        return key, value
+
+    def clear(self) -> None:
+        super().clear()
+        _count_all(self)
+
+
+class WatchedState(CountedState):
+    """A value that could be changed in place counts as changed when it is handed out."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        values = self._dict
+        if key in values:
+            value = values[key]
+            if type(value) not in SCALARS and key not in self._changed:
+                _count(self, key)
+            return value
+        self._admit(key)
+        return default
+
+    def __getitem__(self, key: Any) -> Any:
+        values = self._dict
+        if key in values:
+            value = values[key]
+            if type(value) not in SCALARS and key not in self._changed:
+                _count(self, key)
+            return value
+        self._admit(key)
+        raise KeyError(key)
+
+
+class FrozenState(KeyedState):
+    """While a snapshot is taken: what is about to change is noted in its image first."""
+
+    _image: Image
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        values = self._dict
+        if key in values:
+            value = values[key]
+            if type(value) not in SCALARS:
+                self._image.keep(key, value)
+            return value
+        self._admit(key)
+        return default
+
+    def __getitem__(self, key: Any) -> Any:
+        values = self._dict
+        if key in values:
+            value = values[key]
+            if type(value) not in SCALARS:
+                self._image.keep(key, value)
+            return value
+        self._admit(key)
+        raise KeyError(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        values, image = self._dict, self._image
+        if key not in values:
+            self._roster.enlist(key, values)
+        if key not in image.before:
+            image.before[key] = image.values.get(key, _Absent)
+        values[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        image = self._image
+        if key in self and key not in image.before:
+            image.before[key] = image.values.get(key, _Absent)
+        super().__delitem__(key)
+
+    def popitem(self) -> tuple[Any, Any]:
+        key, value = super().popitem()
+        self._image.keep(key, value)
+        self._image.before.setdefault(key, value)
+        return key, value
+
+    def clear(self) -> None:
+        # The image goes on reading the dict as it is.
+        self._dict = {}
+        self._roster.clear()
+        self._image.earlier_changes = None
+
+
+class Image:
+    """The groups of a state as they were when it was taken, though the state goes on changing.
+
+    Nothing is copied: the values are read from the live dict, but for keys that have changed since.
+    """
+
+    def __init__(self, state: KeyedState, groups: Iterable[int], earlier_changes: set[Any] | None) -> None:
+        self._state = state
+        #: those that count as changed when the image is gone, besides the ones that change meanwhile
+        self.earlier_changes = earlier_changes
+        self.values = state._dict
+        #: key → what it had when the image was taken, for those that have been touched since
+        self.before: dict[Any, Any] = {}
+        #: why the image is of no use any more
+        self.error = ""
+        #: group → its keys, and how many of those are still to be encoded
+        self._left: dict[int, tuple[list[Any], int]] = {}
+        for group in groups:
+            keys = state._roster.keys(group)
+            if keys:
+                self._left[group] = (keys, len(keys))
+                state._roster.changeable.add(group)
+        self._settled = set(self._left)
+
+    def keep(self, key: Any, value: Any) -> None:
+        """Note what a key has, before the user's code gets hold of a value that it may change in place."""
+        before = self.before
+        if key in before or settled(value):
+            return
+        before[key] = value
+        if self._state._roster.owning.group_of(key) not in self._left:
+            return
+        try:
+            before[key] = Early(value)
+        except Exception as error:  # the user's own __reduce__ runs in there
+            self.error = self.error or one_line(error)
+
+    def next_chunk(self) -> tuple[int, bytes] | None:
+        """Encode some more keys of a group, the newest first; None when there are no more."""
+        if self.error:
+            raise TopologyError(self.error)
+        if not self._left:
+            return None
+        group = next(iter(self._left))
+        keys, end = self._left[group]
+        start = max(0, end - CHUNK)
+        items = self._items(keys[start:end])
+        if not _all_settled(items):
+            self._settled.discard(group)
+        if start:
+            self._left[group] = keys, start
+        else:
+            del self._left[group]
+            if group in self._settled:
+                self._state._roster.changeable.discard(group)
+        return group, encode_chunk(items) if items else b""
+
+    def release(self) -> None:
+        """Let the state go on as it would without an image, but for counting what changes."""
+        state = self._state
+        if state._image is not self:
+            return
+        state._image = None
+        if self.earlier_changes is None or len(self.before) > _limit(state):
+            _count_all(state)
+        else:
+            count_changes(state, self.earlier_changes.union(self.before))
+
+    def give_up(self, reason: str) -> None:
+        """Let the state go, before everything is encoded."""
+        self.error = self.error or reason
+        self.release()
+
+    def _items(self, keys: list[Any]) -> dict[Any, Any]:
+        """Of equal keys the last one was in the dict."""
+        before, values, items = self.before, self.values, {}
+        for key in reversed(keys):
+            value = before[key] if key in before else values.get(key, _Absent)
+            if value is not _Absent:
+                items[key] = value
+        return items
+
+
+def take_image(state: KeyedState, groups: Iterable[int], *, keep_changes: bool) -> Image:
+    """Freeze some groups. Changes are counted from here on, or, to keep them, from where they were."""
+    image = Image(state, groups, state._changed if keep_changes else set())
+    state._image = image
+    state.__class__ = FrozenState
+    return image
+
+
+def changed_groups(state: KeyedState) -> set[int] | None:
+    """Groups in which something may have changed since changes are counted; None for all."""
+    if state._image is not None:
+        state._image.give_up("another snapshot was begun before it was stored")
+    if state._changed is None:
+        return None
+    return set(map(state._roster.owning.group_of, state._changed))
+
+
+def is_unchanged(state: KeyedState) -> bool:
+    """Whether nothing has changed since changes are counted. Safe from any thread."""
+    return state._changed is not None and not state._changed
+
+
+def use_ownership(state: KeyedState, owning: Owning) -> None:
+    """Take other keys from here on. What is in it stays."""
+    state._roster.owning = owning
+    state._admit = owning.admit
+
+
+def put_group(state: KeyedState, group: int, items: Mapping[Any, Any]) -> None:
+    """Replace a group as a whole. A snapshot that is under way comes to nothing."""
+    if state._image is not None:
+        state._image.give_up("the state was replaced by another meanwhile")
+    values = state._dict
+    for key in state._roster.keys(group):
+        values.pop(key, None)
+    values.update(items)
+    state._roster.replace(group, items)
+    if _all_settled(items):
+        state._roster.changeable.discard(group)
+    else:
+        state._roster.changeable.add(group)
+
+
+def count_changes(state: KeyedState, changed: set[Any]) -> None:
+    """Count the keys that change from here on, and some that have."""
+    if len(changed) > _limit(state):
+        _count_all(state)
+    else:
+        state._changed = changed
+        state.__class__ = WatchedState if state._roster.changeable else CountedState
+
+
+def _all_settled(items: Mapping[Any, Any]) -> bool:
+    return set(map(type, items.values())) <= SCALARS
+
+
+def _count(state: KeyedState, key: Any) -> None:
+    assert state._changed is not None
+    state._changed.add(key)
+    if len(state._changed) > _limit(state):
+        _count_all(state)
+
+
+def _count_all(state: KeyedState) -> None:
+    state._changed = None
+    state.__class__ = KeyedState
+
+
+def _limit(state: KeyedState) -> int:
+    return _CHANGES_PER_GROUP * state._roster.owning.groups

@@ -1,7 +1,0 @@
-"""The state of a task: which mapping it gets, how that is saved, and how it comes back."""
-
-from heronpy.instances.state.saved import STATE, Saved, load_checkpoint, load_handovers
-from heronpy.instances.state.saver import Saver
-from heronpy.instances.state.task_state import TaskState
-
-__all__ = ["STATE", "Saved", "Saver", "TaskState", "load_checkpoint", "load_handovers"]

@@ -1,0 +1,287 @@
+"""Runs one bolt: decodes frames, calls process, gives credit for what is done."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from heronpy.instances.acking.anchored import TrackedId, joining, only_anchor
+from heronpy.instances.acking.wire import decode_anchored
+from heronpy.instances.excerpts import shown
+from heronpy.instances.input.alignment import Cut
+from heronpy.instances.input.inflow import Delivery
+from heronpy.instances.poison.guard import Guard, Halted, Unguarded
+from heronpy.instances.poison.mark import BUSY, IDLE
+from heronpy.instances.saving.snapshot import Saving
+from heronpy.instances.task.log_level import log_level
+from heronpy.instances.task.pace import LONG, Pace
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.flow.frame import ANCHORED, MARKER
+from heronpy.tuple import Tuple, TupleHelper, tuple_class
+
+if TYPE_CHECKING:
+    from heronpy.bolt import Bolt
+    from heronpy.context import TopologyContext
+    from heronpy.instances.task.build import TaskParts
+
+#: how long a bolt without input sleeps when nothing wakes it
+_IDLE = 0.5
+#: … and while something of its own waits for credit
+_HELD_UP = 0.02
+#: calls of process() between two looks at the clock, which costs as much as a short call
+_CALLS_PER_LOOK = 8
+
+
+class BoltDelegate:
+    """What the user's bolt emits, acks and fails through."""
+
+    def __init__(self, parts: TaskParts) -> None:
+        self._emit = parts.collector.emit
+        self._short_emit = parts.collector.short_way()
+        self._acks = parts.acks
+        self._counters = parts.counters
+        self._clock = parts.clock
+        self.logger = parts.logger
+        self.open_state = parts.open_state
+        #: set when there are task hooks to tell of acks and fails
+        self.hooks: TopologyContext | None = None
+        #: when the tuple in hand was begun
+        self.begun = 0.0
+
+    def emit(
+        self,
+        tup: Any,
+        stream: str = "default",
+        anchors: Any = None,
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        plain = direct_task is None and not need_task_ids
+        if self._acks is None:  # at most once nothing is tracked
+            if plain and self._short_emit(tup, stream) >= 0:
+                return None
+            return self._emit(tup, stream, direct_task, need_task_ids)
+        anchor = only_anchor(anchors) if plain else None
+        if anchor is not None:
+            xor = self._short_emit(tup, stream, anchor.root)
+            if xor >= 0:
+                anchor.value ^= xor
+                return None
+        return self._emit(tup, stream, direct_task, need_task_ids, joining(anchors or ()))
+
+    def ack(self, tup: Tuple) -> None:
+        self._counters.acked += 1
+        if self._acks is not None:
+            self._acks.ack(tup.id)
+        if self.hooks is not None:
+            self.hooks.invoke_hook_bolt_ack(tup, 1000 * (self._clock() - self.begun))
+
+    def fail(self, tup: Tuple) -> None:
+        self._counters.failed += 1
+        if self._acks is not None:
+            self._acks.fail(tup.id)
+        if self.hooks is not None:
+            self.hooks.invoke_hook_bolt_fail(tup, 1000 * (self._clock() - self.begun))
+
+    def shortest_ack(self) -> Callable[[Tuple], None]:
+        """ack() without a detour, for as long as there are no hooks to tell."""
+        return self._acks.short_ack(self._counters) if self._acks is not None else self.ack
+
+    def log(self, message: object, level: str | None = None) -> None:
+        self.logger.log(log_level(level), "%s", message)
+
+
+class BoltTask:
+    """One turn: the sockets, one frame, then what is due."""
+
+    def __init__(
+        self, bolt: Bolt, delegate: BoltDelegate, parts: TaskParts, guard: Guard | Unguarded
+    ) -> None:
+        self._bolt = bolt
+        self._guard = guard
+        self._delegate = delegate
+        self._parts = parts
+        self._pace = Pace()
+        self._process = bolt.process
+        self._process_batch = getattr(bolt, "process_batch", None)
+        #: what is saved of the task, if anything is
+        self.saving: Saving | None = None
+        #: whether the bolt is not to be called, because its state belongs to nobody or to two just now
+        self.resting = False
+        #: whether it stands still before a tuple that kills it
+        self.halted = False
+        self._owes_tick = False
+        #: told the epoch of a marker when all before it has been worked off
+        self.on_mark: Callable[[int], None] = lambda _: None
+        #: stream number → (component, stream, class of its tuples)
+        self._kinds = [
+            (component, stream, tuple_class(_fields(parts, component, stream)))
+            for component, stream in parts.plan.streams
+        ]
+
+    def use_hooks(self) -> None:
+        """Tell the task hooks of every tuple; costs a clock per tuple, so only when there are any."""
+        context, delegate, process = self._parts.context, self._delegate, self._bolt.process
+        clock = self._parts.clock
+        delegate.hooks = context
+
+        def hooked(tup: Tuple) -> None:
+            delegate.begun = clock()
+            process(tup)
+            context.invoke_hook_bolt_execute(tup, 1000 * (clock() - delegate.begun))
+
+        self._process = hooked
+
+    def on_refused(self, told: Callable[[str], None]) -> None:
+        """Tell of each tuple that is not processed because it kills the task."""
+        if isinstance(self._guard, Guard):
+            self._guard.on_refused = told
+
+    def start_ticks(self, seconds: float) -> None:
+        self._parts.schedule.every(seconds, self._tick, getattr(self._bolt, "first_tick_secs", None))
+
+    def _tick(self) -> None:
+        self._owes_tick = self.resting
+        if not self.resting and not self.halted:
+            self._parts.counters.other_calls += 1
+            self._bolt.process_tick(TupleHelper.make_tick_tuple())
+
+    def set_live(self, active: bool) -> None:
+        """A bolt works on while the topology is paused."""
+
+    def turn(self) -> None:
+        parts = self._parts
+        unsaved = self.saving is not None and self.saving.work()
+        if self._owes_tick and not self.resting:
+            self._tick()
+        if parts.inflow.inbox and not self.resting and not self.halted:
+            parts.link.pump(0)
+            self._take(parts.inflow.inbox.popleft())
+            parts.outbox.flush_due()
+        else:
+            parts.outbox.flush()
+            parts.outbox.probe()
+            parts.inflow.grant_all()
+            longest = _HELD_UP if parts.outbox.waiting else _IDLE
+            parts.link.pump(0 if unsaved else parts.schedule.patience(longest))
+        parts.schedule.run_due()
+        if parts.acks is not None and (parts.link.stopping or not parts.inflow.inbox):
+            parts.acks.flush()
+
+    def _take(self, entry: Delivery | Cut) -> None:
+        if not isinstance(entry, Cut):
+            try:
+                self._execute(entry)
+            except Halted:
+                self.halted = True  # the rest of the frame is neither processed nor granted
+        elif self.saving is not None:
+            self.saving.begin(entry.checkpoint)
+
+    def _execute(self, delivery: Delivery) -> None:
+        prefix = delivery.prefix
+        if prefix.kind == MARKER:
+            self.on_mark(prefix.epoch)
+            return
+        try:
+            tuples = self._open(delivery)
+        except ProtocolError as error:
+            self._parts.inflow.on_unreadable(prefix, error)
+            return
+        component, stream, _ = self._kinds[prefix.stream]
+        source = prefix.source
+        executed = self._parts.counters.executed
+        done = 0
+        if isinstance(self._guard, Guard) and self._guard.careful:
+            self._guard.relax()
+        while done < len(tuples):
+            count = self._process_chunk(tuples[done : done + self._pace.chunk])
+            done += count
+            executed[component, stream] = executed.get((component, stream), 0) + count
+            self._parts.inflow.on_consumed(source, prefix.incarnation, count)
+            if self._parts.acks is not None:
+                self._parts.acks.flush_due(self._parts.counters.returned_at)
+            if done < len(tuples):
+                self._parts.outbox.flush_due()
+                self._parts.link.pump(0)
+                self._parts.schedule.run_due()
+                if self._parts.link.stopping:
+                    return
+
+    def _open(self, delivery: Delivery) -> list[Tuple]:
+        """The tuples of a frame; ProtocolError when they are not what its prefix says."""
+        prefix, payload = delivery
+        if prefix.stream >= len(self._kinds):
+            msg = f"no stream {prefix.stream} in the plan"
+            raise ProtocolError(msg)
+        component, stream, kind = self._kinds[prefix.stream]
+        source, new = prefix.source, tuple.__new__
+        ids: Iterable[TrackedId | None] = itertools.repeat(None)
+        if prefix.kind == ANCHORED:
+            ids, payload = decode_anchored(payload, prefix.tuples)
+        rows = self._parts.codec.decode(payload)
+        if len(rows) != prefix.tuples:
+            msg = f"{len(rows)} tuples instead of {prefix.tuples}"
+            raise ProtocolError(msg)
+        return [
+            new(kind, (tup_id, component, stream, source, row))
+            for tup_id, row in zip(ids, rows, strict=False)
+        ]
+
+    def _process_chunk(self, chunk: list[Tuple]) -> int:
+        """Process as many as there is time for; how many that was."""
+        counters = self._parts.counters
+        clock = self._parts.clock
+        waited_before = counters.waiting_seconds
+        begun = clock()
+        tup, count = chunk[0], len(chunk)
+        cells = self._guard.cells
+        cells[0] = BUSY
+        try:
+            if self._process_batch is not None and not self._guard.careful:
+                self._process_batch(chunk)
+            else:
+                process, until = self._stepping(), begun + LONG
+                for start in range(0, len(chunk), _CALLS_PER_LOOK):
+                    for tup in chunk[start : start + _CALLS_PER_LOOK]:
+                        process(tup)
+                    if clock() > until:
+                        count = min(start + _CALLS_PER_LOOK, len(chunk))
+                        break
+        except Exception as error:
+            batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "
+            error.add_note(f"while processing {batch}{shown(tup)}")
+            raise
+        finally:
+            cells[0] = IDLE  # an error that is raised is no death: it is reported with its traceback
+        counters.returned_at = clock()
+        spent = counters.returned_at - begun
+        self._pace.measured(count, spent)
+        self._parts.inflow.on_pace(self._pace.seconds_per_call, counters.returned_at)
+        counters.calls += count
+        counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
+        return count
+
+    def _stepping(self) -> Callable[[Tuple], None]:
+        """What is called for each tuple."""
+        guard, batch = self._guard, self._process_batch
+        if not isinstance(guard, Guard) or not guard.careful:
+            return self._process
+        process = self._process if batch is None else lambda tup: batch([tup])
+
+        def carefully(tup: Tuple) -> None:
+            if guard.admits(tup):
+                process(tup)
+                guard.passed()
+            else:
+                self._parts.counters.poisoned += 1
+                if self._parts.acks is not None:
+                    self._parts.acks.ack(tup.id)
+
+        return carefully
+
+
+def _fields(parts: TaskParts, component: str, stream: str) -> tuple[str, ...]:
+    declared = parts.plan.logical.component(component).stream(stream)
+    assert declared is not None
+    return declared.fields

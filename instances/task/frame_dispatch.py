@@ -1,0 +1,102 @@
+"""Where a task meets the data plane: every frame that comes in is checked here and handed to its side."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from heronpy.instances.acking.wire import Acks
+from heronpy.instances.counters import Counters
+from heronpy.instances.input.inflow import Inflow
+from heronpy.instances.output.outbox import Outbox
+from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.frame import (
+    ACK,
+    ANCHORED,
+    BARRIER,
+    CREDIT,
+    DATA,
+    MARKER,
+    PROBE,
+    Prefix,
+    claimed_sender,
+    unseal,
+)
+from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.machine.addresses import task_name
+
+log = logging.getLogger(__name__)
+
+
+class Exchange:
+    """Dispatches frames to the inflow (data, probes, barriers) and the outbox (credit)."""
+
+    def __init__(self, task: int, inflow: Inflow, outbox: Outbox, counters: Counters, run: int = 0) -> None:
+        self._task = task
+        self._run = run
+        self._inflow = inflow
+        self._outbox = outbox
+        self._counters = counters
+        #: given by a spout that keeps trees
+        self.on_acks: Callable[[Acks], None] | None = None
+        #: told of data that was routed by a later plan than ours
+        self.on_later_plan: Callable[[int], None] = lambda _: None
+        self._complaints = Sparing(log)
+
+    def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
+        try:
+            prefix = unseal(prefix_bytes, payload)
+            self._dispatch(prefix, payload)
+        except ProtocolError as error:
+            self._counters.rejected += 1
+            sender = claimed_sender(prefix_bytes)
+            name = task_name(*sender) if sender is not None else "our Stream Manager"
+            self._complaints.warning("dropped a frame from %s: %s", name, error)
+
+    def _dispatch(self, prefix: Prefix, payload: bytes) -> None:
+        if prefix.destination != self._task:
+            msg = f"frame for task {prefix.destination} reached task {self._task}"
+            raise ProtocolError(msg)
+        if prefix.run != self._run:
+            # Of before a restore, or of one that we have not heard of: nothing is granted in that yet.
+            return
+        if prefix.kind in (DATA, ANCHORED):
+            if prefix.epoch > self._inflow.epoch:
+                self.on_later_plan(prefix.epoch)
+            self._inflow.on_data(prefix, payload)
+        elif prefix.kind == ACK:
+            self._on_acks(payload)
+        elif not self._is_of_another_plan(prefix):
+            self._regulate(prefix, payload)
+
+    def _regulate(self, prefix: Prefix, payload: bytes) -> None:
+        """Frames without tuples."""
+        if prefix.kind == CREDIT:
+            if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
+                msg = "a grant of a task that is not fed, or that has been replaced"
+                raise ProtocolError(msg)
+        elif prefix.kind == PROBE:
+            self._inflow.on_probe(prefix, payload)
+        elif prefix.kind == BARRIER:
+            self._inflow.on_barrier(prefix, payload)
+        elif prefix.kind == MARKER:
+            self._inflow.on_marker(prefix)
+        else:
+            msg = f"frame of kind {prefix.kind}, which nobody here expects"
+            raise ProtocolError(msg)
+
+    def _is_of_another_plan(self, prefix: Prefix) -> bool:
+        """Whether somebody speaks whom we do not know yet, or no longer, as the topology is being scaled.
+
+        What is said of credit is said again when we know of each other.
+        """
+        side = self._outbox if prefix.kind == CREDIT else self._inflow
+        known = side.knows(prefix.source, prefix.epoch)
+        return not known and (prefix.epoch != self._inflow.epoch or prefix.kind == MARKER)
+
+    def _on_acks(self, payload: bytes) -> None:
+        if self.on_acks is None:
+            msg = f"acks reached task {self._task}, which keeps no trees"
+            raise ProtocolError(msg)
+        self.on_acks(Acks.decode(payload))

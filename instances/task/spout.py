@@ -1,0 +1,227 @@
+"""Runs one spout: calls next_tuple as often as credit and the topology's state allow."""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from heronpy.instances.acking.completion import Awaiting
+from heronpy.instances.acking.roots import Over
+from heronpy.instances.saving.snapshot import Saving
+from heronpy.instances.task.log_level import log_level
+from heronpy.instances.task.pace import LONG, Pace
+from heronpy.instances.task.tracked_emit import SpoutEmit
+from heronpy.spout import Spout
+
+if TYPE_CHECKING:
+    from heronpy.context import TopologyContext
+    from heronpy.instances.task.build import TaskParts
+
+#: how long a paused spout sleeps when nothing wakes it
+_PAUSED = 0.5
+#: … and one that waits for credit
+_HELD_UP = 0.02
+
+
+class SpoutDelegate:
+    """What the user's spout emits through."""
+
+    def __init__(self, parts: TaskParts) -> None:
+        self._emit = parts.collector.emit
+        self._short_emit = parts.collector.short_way()
+        self.logger = parts.logger
+        self.open_state = parts.open_state
+        #: tuples that are done with and whose ack() is still to be called
+        self.acked: deque[Over] = parts.tracker.acked if parts.tracker else deque()
+        self._clock = parts.clock
+        self._awaiting = parts.awaiting
+        #: emit() of a spout whose trees are tracked, or of one whose are not
+        self.shortest_emit: SpoutEmit = parts.tracker.emit if parts.tracker else self._emit_untracked
+        if self._awaiting is not None:
+            self.shortest_emit = functools.partial(self._emit_awaited, self._awaiting)
+
+    def emit(
+        self,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str = "default",
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        return self.shortest_emit(tup, tup_id, stream, direct_task, need_task_ids)
+
+    def _emit_untracked(
+        self,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str = "default",
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        plain = tup_id is None and direct_task is None and not need_task_ids
+        if plain and self._short_emit(tup, stream) >= 0:
+            return None
+        tasks = self._emit(tup, stream, direct_task, need_task_ids)
+        if tup_id is not None:
+            # At most once nothing is tracked: what has been emitted counts as done.
+            self.acked.append(Over([tup_id], [0.0], 0.0))
+        return tasks
+
+    def _emit_awaited(
+        self,
+        awaiting: Awaiting,
+        tup: Any,
+        tup_id: Any = None,
+        stream: str = "default",
+        direct_task: int | None = None,
+        need_task_ids: bool = False,
+    ) -> list[int] | None:
+        plain = direct_task is None and not need_task_ids
+        tasks = None
+        if not plain or self._short_emit(tup, stream) < 0:
+            tasks = self._emit(tup, stream, direct_task, need_task_ids)
+        if tup_id is not None:
+            awaiting.note(tup_id, self._clock())
+        return tasks
+
+    def log(self, message: object, level: str | None = None) -> None:
+        self.logger.log(log_level(level), "%s", message)
+
+
+class SpoutTask:
+    """One turn: some calls of next_tuple, then the sockets, then what is due."""
+
+    def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskParts) -> None:
+        self._delegate = delegate
+        self._acked = delegate.acked
+        self._tracker = parts.tracker
+        self._failed: deque[Over] = parts.tracker.failed if parts.tracker else deque()
+        self._spout = spout
+        self._hooks: TopologyContext | None = None
+        self._next_tuple = spout.next_tuple
+        self._parts = parts
+        self._pace = Pace(parts.settings.spout_calls)
+        self._idle = parts.settings.idle_min
+        #: what is saved of the task, if anything is
+        self.saving: Saving | None = None
+        #: None until the first word, which is where it begins and no change
+        self._active: bool | None = None
+        #: whether next_tuple is not to be called, because what it reads may be another task's next
+        self.resting = False
+        #: a spout has no input
+        self.on_mark: Callable[[int], None] = lambda _: None
+
+    def use_hooks(self) -> None:
+        """Tell the task hooks of every ack and fail as well."""
+        self._hooks = self._parts.context
+
+    def set_live(self, active: bool) -> None:
+        """Paused means only that next_tuple is not called."""
+        before, self._active = self._active, active
+        if before is None or before is active:
+            return
+        self._parts.counters.other_calls += 1
+        if active:
+            self._spout.activate()
+        else:
+            self._spout.deactivate()
+
+    def turn(self) -> None:
+        parts = self._parts
+        unsaved = self.saving is not None and self.saving.work()
+        full = self._tracker is not None and self._tracker.full
+        if self._active is False or self.resting or full:
+            self.tell()
+            parts.outbox.flush()
+            parts.outbox.probe()
+            longest = _HELD_UP if parts.outbox.waiting else _PAUSED
+            parts.link.pump(0 if unsaved else parts.schedule.patience(longest))
+        elif parts.outbox.overfull:
+            self._wait_for_credit(0 if unsaved else _HELD_UP)
+        elif self._ask():
+            self._idle = parts.settings.idle_min
+            parts.outbox.flush_due()
+            parts.link.pump(0)
+        else:
+            parts.outbox.flush()
+            parts.outbox.probe()
+            parts.link.pump(0 if unsaved else parts.schedule.patience(self._idle))
+            self._idle = min(self._idle * 2, parts.settings.idle_max)
+            self._pace.slow_down()
+        parts.schedule.run_due()
+        if self._tracker is not None:
+            self.tell()
+            self._tracker.stamp()
+
+    def _wait_for_credit(self, longest: float) -> None:
+        """A turn without next_tuple: what it emitted last has not left yet."""
+        parts, begun = self._parts, self._parts.clock()
+        parts.outbox.relieve()  # the credit may have come at the end of the last turn
+        if parts.outbox.overfull:
+            longest = min(longest, parts.settings.linger) if parts.outbox.lingering else longest
+            parts.link.pump(parts.schedule.patience(longest))
+            parts.outbox.relieve()
+        parts.outbox.flush_due()
+        parts.counters.waiting_seconds += parts.clock() - begun
+
+    def _ask(self) -> bool:
+        """Call next_tuple for about a millisecond; whether anything was emitted."""
+        counters, pace = self._parts.counters, self._pace
+        emitted_before = sum(counters.emitted.values())
+        waited_before = counters.waiting_seconds
+        next_tuple, clock, tracker = self._next_tuple, self._parts.clock, self._tracker
+        acked, failed, overfull = self._acked, self._failed, self._parts.outbox.overfull
+        begun = clock()
+        until = begun + LONG
+        called = 0
+        while called < pace.chunk:
+            called += 1
+            next_tuple()
+            if acked or failed:
+                self.tell()
+            if overfull or clock() > until or (tracker is not None and tracker.full):
+                break
+        counters.returned_at = clock()
+        spent = counters.returned_at - begun
+        pace.measured(called, spent)
+        counters.calls += called
+        counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
+        return sum(counters.emitted.values()) > emitted_before
+
+    def over(self, over: Over) -> None:
+        """These tuples are done with."""
+        self._acked.append(over)
+        self.tell()
+
+    def tell(self) -> None:
+        """Call ack() and fail() for what is over.
+
+        Not inside emit(), since spouts note a tuple as pending after it. An ack() that emits gets its own ack
+        in the next round, so that such a spout still ends its turn.
+        """
+        counters, hooks, spout = self._parts.counters, self._hooks, self._spout
+        if self._tracker is not None:
+            counters.pending, counters.pending_limit = self._tracker.pending, self._tracker.max_pending
+        elif self._parts.awaiting is not None:
+            counters.pending = self._parts.awaiting.pending
+        for _ in range(len(self._acked)):
+            over = self._acked.popleft()
+            counters.acked += len(over.ids)
+            if hooks is not None:
+                _call_each(over, spout.ack, hooks.invoke_hook_spout_ack)
+            elif getattr(spout.ack, "__func__", None) is not Spout.ack:  # else there is nobody to hear it
+                for tup_id in over.ids:
+                    spout.ack(tup_id)
+        for _ in range(len(self._failed)):
+            over = self._failed.popleft()
+            counters.failed += len(over.ids)
+            _call_each(over, spout.fail, hooks.invoke_hook_spout_fail if hooks is not None else None)
+
+
+def _call_each(over: Over, call: Callable[[Any], None], hook: Callable[[Any, float], None] | None) -> None:
+    for tup_id, born in zip(over.ids, over.born, strict=True):
+        call(tup_id)
+        if hook is not None:
+            hook(tup_id, 1000 * (over.at - born))
