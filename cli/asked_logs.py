@@ -12,7 +12,7 @@ from typing_extensions import override
 from heronpy.cli.log_files import LogFolder, Logs
 from heronpy.cli.topologies import log_folder, open_state, require
 from heronpy.container.folders import launch_file
-from heronpy.container.launching import launch_of
+from heronpy.container.launch_facts import launch_of
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import OtherFormat
 from heronpy.kernel.launch import LaunchDamaged, TopologyLaunch

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from heronpy.cli.log_files import Follower, Logs
 
-#: a line of the instance's logging, as container/child.py formats it
+#: a line of the instance's logging, as container/processes/child.py formats it
 _LOGGED = re.compile(r"[-\d]{10} [:,\d]{12} (?P<level>[A-Z]+) \[(?P<logger>\S+)\] (?P<text>.*)")
 
 

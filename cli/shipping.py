@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.container.parcel.code import relocated
-from heronpy.container.shipped import write_shipped
-from heronpy.container.uploads import upload
+from heronpy.container.remote.parcel.code import relocated
+from heronpy.container.remote.shipped import write_shipped
+from heronpy.container.remote.uploads import upload
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError

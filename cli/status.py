@@ -13,7 +13,7 @@ from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.output import echo_json, table
 from heronpy.cli.progress_view import progress
 from heronpy.cli.topologies import ANSWER_TIMEOUT, open_state, require_alive
-from heronpy.container.host_process import links
+from heronpy.container.scheduler.scheduler_process import links
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.status import TopologyStatus

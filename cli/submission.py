@@ -19,9 +19,9 @@ from heronpy.cli.requester import requester
 from heronpy.cli.shipping import refuse_unreachable, shipped
 from heronpy.cli.status_view import waiting_for
 from heronpy.cli.version import engine_version
-from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch, launch_file, work_folder
-from heronpy.container.launching import keeper_of
+from heronpy.container.launch_facts import keeper_of
+from heronpy.container.scheduler import scheduler_host
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.checkpoints.names import components_prefix

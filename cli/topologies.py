@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from heronpy.cli.progress import Progress
-from heronpy.container import scheduler_host
 from heronpy.container.folders import work_folder
+from heronpy.container.scheduler import scheduler_host
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, UserError, did_you_mean
 from heronpy.kernel.launch import TopologyLaunch

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file, work_folder
-from heronpy.container.host_process import HostProcess
-from heronpy.container.launcher import TopologyLauncher
-from heronpy.container.launching import launch_of
-from heronpy.container.saved import clear_checkpoints, require_store
-from heronpy.container.shipped import read_shipped
-from heronpy.container.uploads import clear_uploads, uploads_of
+from heronpy.container.kept_checkpoints import clear_checkpoints, require_store
+from heronpy.container.launch_facts import launch_of
+from heronpy.container.remote.shipped import read_shipped
+from heronpy.container.remote.uploads import clear_uploads, uploads_of
+from heronpy.container.scheduler.launcher import TopologyLauncher
+from heronpy.container.scheduler.scheduler_process import HostProcess
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, OtherFormat, StateError, UserError
 from heronpy.kernel.launch import TopologyLaunch

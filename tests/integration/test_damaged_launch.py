@@ -18,7 +18,7 @@ TRICKLE = (str(TOPOLOGIES / "trickle.py"), "t")
 
 
 def hosts(engine: Engine) -> list[int]:
-    module = "heronpy.container.scheduler_host"
+    module = "heronpy.container.scheduler.scheduler_host"
     return [process.pid for process in engine.processes() if module in process.cmdline()]
 
 

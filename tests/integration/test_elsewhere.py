@@ -105,7 +105,7 @@ class Elsewhere:
 
 def _name(process: psutil.Process) -> str:
     words = process.cmdline()
-    return f"container {words[-1]}" if "heronpy.container.guest" in words else process.name()
+    return f"container {words[-1]}" if "heronpy.container.remote.remote_start" in words else process.name()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
 
-from heronpy.container.host_process import HostNode
+from heronpy.container.scheduler.scheduler_process import HostNode
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.tree.paths import Tree
@@ -32,10 +32,10 @@ def victim(engine: Engine, role: str) -> psutil.Process:
         return next(
             p
             for p in engine.processes()
-            if "heronpy.container.executor" in p.cmdline() and p.cmdline()[-1] == "1"
+            if "heronpy.container.executor.main" in p.cmdline() and p.cmdline()[-1] == "1"
         )
     if role == "scheduler":
-        return running(engine, "heronpy.container.scheduler_host")[0]
+        return running(engine, "heronpy.container.scheduler.scheduler_host")[0]
     return next(p for p in engine.processes() if p.name().startswith(role))
 
 

@@ -156,7 +156,7 @@ def _host(spark: OnSpark) -> psutil.Process:
     for each in spark.processes():
         with contextlib.suppress(psutil.NoSuchProcess):
             started = [child.name() for child in each.children()]
-            if "heronpy.container.scheduler_host" in each.cmdline() and "java" in started:
+            if "heronpy.container.scheduler.scheduler_host" in each.cmdline() and "java" in started:
                 hosts.append(each)
     (host,) = hosts
     return host

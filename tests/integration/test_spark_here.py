@@ -26,7 +26,7 @@ def executors(engine: Engine) -> dict[str, int]:
     for process in engine.processes():
         with contextlib.suppress(psutil.NoSuchProcess):  # zombies as well
             words = process.cmdline()
-            if "heronpy.container.executor" in words:
+            if "heronpy.container.executor.main" in words:
                 found[words[-2]] = process.pid
     return found
 
@@ -41,7 +41,9 @@ def test_a_topology_runs_as_tasks_on_this_machine_and_ends_with_its_driver(engin
     assert engine.status("t")["links"]["spark ui"].startswith("http://127.0.0.1:")
     assert engine.ok("logs", "t", "sink[0]", "-n", "1").endswith(" runs sink[0]\n")
 
-    (host,) = [each for each in engine.processes() if "heronpy.container.scheduler_host" in each.cmdline()]
+    (host,) = [
+        each for each in engine.processes() if "heronpy.container.scheduler.scheduler_host" in each.cmdline()
+    ]
     host.kill()
     wait_until(lambda: not any(map(psutil.pid_exists, first.values())), 60, "all ended", engine.log_tails)
     wait_until(lambda: set(executors(engine)) == {"0", "1"}, 90, "all started anew", engine.log_tails)

@@ -10,11 +10,11 @@ import msgspec
 from support.puppets import TREE, packing, submitted
 
 from heronpy.container.execution import is_current, known_execution
-from heronpy.container.host_process import HostNode, HostProcess
-from heronpy.container.record import ExecutorRecord
-from heronpy.container.saved import _keeps_objects, _node
+from heronpy.container.executor.executor_node import ExecutorRecord
+from heronpy.container.kept_checkpoints import _keeps_objects, _node
+from heronpy.container.remote.uploads import uploads_of
+from heronpy.container.scheduler.scheduler_process import HostNode, HostProcess
 from heronpy.container.teardown import _plan
-from heronpy.container.uploads import uploads_of
 from heronpy.kernel.checkpoints.decision import Decision
 from heronpy.kernel.checkpoints.demand import Demand, newest_complete, pending_demands
 from heronpy.kernel.checkpoints.node import Checkpoints

@@ -16,7 +16,7 @@ import msgspec
 import psutil
 
 from heronpy.cli.topologies import open_state
-from heronpy.container.host_process import links
+from heronpy.container.scheduler.scheduler_process import links
 from heronpy.kernel.config import load_config
 from heronpy.kernel.master.client import topology_status
 

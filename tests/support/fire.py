@@ -48,7 +48,10 @@ CREW = {
     "scheduler": 1,
 }
 
-_MODULES = {"executor": "heronpy.container.executor", "scheduler": "heronpy.container.scheduler_host"}
+_MODULES = {
+    "executor": "heronpy.container.executor.main",
+    "scheduler": "heronpy.container.scheduler.scheduler_host",
+}
 
 
 class Progress(NamedTuple):

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import psutil
 from support.engine import Engine, wait_until
 
-EXECUTOR = "heronpy.container.executor"
-SCHEDULER = "heronpy.container.scheduler_host"
+EXECUTOR = "heronpy.container.executor.main"
+SCHEDULER = "heronpy.container.scheduler.scheduler_host"
 
 
 def executors(engine: Engine) -> dict[int, psutil.Process]:

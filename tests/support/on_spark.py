@@ -43,7 +43,8 @@ class OnSpark(OnCluster):
     def name_of(self, process: psutil.Process) -> str:
         try:
             words = process.cmdline()
-            return f"container {words[-2]}" if "heronpy.container.guest" in words else process.name()
+            shipped = "heronpy.container.remote.remote_start" in words
+            return f"container {words[-2]}" if shipped else process.name()
         except psutil.NoSuchProcess:
             return "python"
 

@@ -40,7 +40,7 @@ class OnYarn(OnCluster):
         """`host` is the ApplicationMaster."""
         try:
             words = process.cmdline()
-            if "heronpy.container.guest" in words:
+            if "heronpy.container.remote.remote_start" in words:
                 return "host" if "host" in words else f"container {words[-1]}"
             return process.name()
         except psutil.NoSuchProcess:

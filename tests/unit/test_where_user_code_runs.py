@@ -36,8 +36,8 @@ WITHOUT_USER_CODE = [
     "heronpy.kernel.master.main",
     "heronpy.stream_manager.main",
     "heronpy.container.metrics_manager.main",
-    "heronpy.container.executor",
-    "heronpy.container.scheduler_host",
+    "heronpy.container.executor.main",
+    "heronpy.container.scheduler.scheduler_host",
     *(
         f"heronpy.cli.{path.stem}"
         for path in sorted((ROOT / "cli").glob("*.py"))

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 from support.cpu import cpu_seconds
 
-from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch, launch_file, work_folder
-from heronpy.container.host_process import HostNode
+from heronpy.container.scheduler import scheduler_host
+from heronpy.container.scheduler.scheduler_process import HostNode
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import NodeMissing, UserError

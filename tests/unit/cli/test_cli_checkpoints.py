@@ -12,8 +12,8 @@ import pytest
 from click.testing import Result
 from support.saving import part, saved
 
-from heronpy.container import scheduler_host
 from heronpy.container.execution import read_execution
+from heronpy.container.scheduler import scheduler_host
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.demand import answer_demand, pending_demands
 from heronpy.kernel.checkpoints.manifest import SavedTask, read_manifest

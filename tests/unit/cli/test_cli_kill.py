@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from support.damage import DAMAGES, damage
 
-from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch
-from heronpy.container.host_process import HostNode
+from heronpy.container.scheduler import scheduler_host
+from heronpy.container.scheduler.scheduler_process import HostNode
 from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin.opening import open_state

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from heronpy.container import scheduler_host
+from heronpy.container.scheduler import scheduler_host
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin.opening import open_state
 

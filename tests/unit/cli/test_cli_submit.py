@@ -12,8 +12,8 @@ from click.testing import Result
 
 from heronpy.cli.submission import Prepared, prepare, submit, wait_until_running
 from heronpy.cli.topologies import log_folder, open_state
-from heronpy.container import scheduler_host
 from heronpy.container.folders import launch_file, work_folder
+from heronpy.container.scheduler import scheduler_host
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError

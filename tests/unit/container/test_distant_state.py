@@ -12,8 +12,8 @@ from support.distant import DistantState
 
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import create_launch
-from heronpy.container.host_process import HostNode
-from heronpy.container.scheduling import SchedulerHost
+from heronpy.container.scheduler.scheduler_loop import SchedulerHost
+from heronpy.container.scheduler.scheduler_process import HostNode
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError, VersionConflict
 from heronpy.kernel.launch import TopologyLaunch

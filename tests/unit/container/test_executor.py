@@ -16,9 +16,9 @@ import msgspec
 import pytest
 from support.cpu import cpu_seconds
 
-from heronpy.container.executor import FENCED
+from heronpy.container.executor.main import FENCED
 from heronpy.container.folders import create_launch
-from heronpy.container.roles import ROLES
+from heronpy.container.processes.roles import ROLES
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing
 from heronpy.kernel.launch import TopologyLaunch
@@ -110,7 +110,7 @@ class Topology:
     def executor(self, container: int) -> Iterator[subprocess.Popen[bytes]]:
         zygote, child = self.command("zygote"), self.command("child")
         program = (
-            "import sys; from heronpy.container.executor import main;"
+            "import sys; from heronpy.container.executor.main import main;"
             f"sys.exit(main(sys.argv[1:], {zygote!r}, {child!r}))"
         )
         argv = [sys.executable, "-P", "-c", program, str(self.launch_file), str(container)]

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heronpy.container.guest import STALE, Guest, remove_if_free, sweep
+from heronpy.container.remote.remote_start import STALE, Guest, remove_if_free, sweep
 from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.machine.processes import boot_id, process

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.container.child import CRASHED, Start
 from heronpy.container.folders import create_launch
-from heronpy.container.nursery import Nursery, spawn
-from heronpy.container.zygote import Forked
+from heronpy.container.processes.child import CRASHED, Start
+from heronpy.container.processes.zygote import Forked
+from heronpy.container.processes.zygote_client import Nursery, spawn
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PeerLost
 from heronpy.kernel.launch import Child

@@ -18,11 +18,11 @@ import pytest
 from support.needs import needs_second_account
 from support.second_account import STRANGER, as_stranger, shared_folder
 
-from heronpy.container.parcel import LAUNCH, PACKAGE, Parcel, build_package, requirements_of
-from heronpy.container.parcel.archive import sha256_of, write_archive
-from heronpy.container.parcel.bootstrap import Refused, _unpack
-from heronpy.container.parcel.code import code_files, relocated
-from heronpy.container.parcel.distributions import files_of, with_requirements
+from heronpy.container.remote.parcel import LAUNCH, PACKAGE, Parcel, build_package, requirements_of
+from heronpy.container.remote.parcel.archive import sha256_of, write_archive
+from heronpy.container.remote.parcel.bootstrap import Refused, _unpack
+from heronpy.container.remote.parcel.code import code_files, relocated
+from heronpy.container.remote.parcel.distributions import files_of, with_requirements
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PluginError, UserError
 from heronpy.kernel.formats import LAUNCH as LAUNCH_FORMAT

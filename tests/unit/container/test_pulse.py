@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
-from heronpy.container.record import ExecutorRecord
+from heronpy.container.executor.executor_node import ExecutorRecord
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing, StateError, VersionConflict
 from heronpy.kernel.liveness.heartbeat_node import Pulse, PulseReader

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.container import scheduler_host
 from heronpy.container.folders import create_launch
+from heronpy.container.scheduler import scheduler_host
 from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.formats import NODE

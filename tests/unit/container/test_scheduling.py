@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from heronpy.container.folders import create_launch
-from heronpy.container.host_process import HostNode
-from heronpy.container.scheduling import SchedulerHost
+from heronpy.container.scheduler.scheduler_loop import SchedulerHost
+from heronpy.container.scheduler.scheduler_process import HostNode
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import TopologyLaunch

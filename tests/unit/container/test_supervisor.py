@@ -10,9 +10,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from heronpy.container.child import Start
+from heronpy.container.executor.supervisor import START_SECONDS, Clock, Supervisor, Wanted
+from heronpy.container.processes.child import Start
 from heronpy.container.restart_policy import RestartPolicy
-from heronpy.container.supervisor import START_SECONDS, Clock, Supervisor, Wanted
 from heronpy.kernel.liveness.lifeline import beat, has_beaten, lifeline
 from heronpy.kernel.tree.paths import ChildView, ExecutorNode
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from heronpy.container.folders import create_launch
-from heronpy.container.shipped import write_shipped
-from heronpy.container.uploads import clear_uploads, upload, uploads_of
+from heronpy.container.remote.shipped import write_shipped
+from heronpy.container.remote.uploads import clear_uploads, upload, uploads_of
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import Source

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from heronpy.container.executor.desired_children import wanted_children
+from heronpy.container.executor.supervisor import Wanted
 from heronpy.container.folders import create_launch, work_folder
-from heronpy.container.launcher import MASTER, TopologyLauncher
-from heronpy.container.supervisor import Wanted
-from heronpy.container.wanted import wanted_children
+from heronpy.container.scheduler.launcher import MASTER, TopologyLauncher
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import TopologyLaunch
@@ -70,7 +70,7 @@ def test_the_launcher_says_all_that_a_scheduler_needs(config: Config) -> None:
     launch = launcher.container(1)
 
     assert launcher.topology == "t"
-    assert launch.argv[-4:] == ("-m", "heronpy.container.executor", str(path), "1")
+    assert launch.argv[-4:] == ("-m", "heronpy.container.executor.main", str(path), "1")
     assert launch.files == (str(path),)
     assert launch.resources == LARGE
     assert launch.log_folder == str(work_folder(config, "t") / "logs")

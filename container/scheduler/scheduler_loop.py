@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from heronpy.container.execution import execution_of, is_current, read_execution
-from heronpy.container.host_process import HostNode
-from heronpy.container.keeper import KeptAlive
-from heronpy.container.launcher import TopologyLauncher
+from heronpy.container.kept_checkpoints import require_store
+from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.restart_policy import RestartPolicy, Restarts
-from heronpy.container.saved import require_store
-from heronpy.container.shipped import read_shipped
+from heronpy.container.scheduler.launcher import TopologyLauncher
+from heronpy.container.scheduler.scheduler_process import HostNode
 from heronpy.container.teardown import announce_leaving, clear_topology
+from heronpy.container.watchdog.beside import KeptAlive
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, UserError
 from heronpy.kernel.formats import NODE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from heronpy.container.supervisor import Wanted
+from heronpy.container.executor.supervisor import Wanted
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER, manager_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan

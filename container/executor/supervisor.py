@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from heronpy.container.child import Start
+from heronpy.container.processes.child import Start
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.launch import Child, Role
 from heronpy.kernel.liveness.lifeline import lifeline

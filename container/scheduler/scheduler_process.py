@@ -21,7 +21,7 @@ from heronpy.kernel.tree.registrations import read_version, reported
 
 log = logging.getLogger(__name__)
 
-MODULE = "heronpy.container.scheduler_host"
+MODULE = "heronpy.container.scheduler.scheduler_host"
 
 #: how long it may take to end after its last act
 END_SECONDS = 5.0

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from heronpy.container.child import Start
-from heronpy.container.zygote import MESSAGE_BYTES, Forked
+from heronpy.container.processes.child import Start
+from heronpy.container.processes.zygote import MESSAGE_BYTES, Forked
 from heronpy.kernel.errors import PeerLost
 
-ZYGOTE = (sys.executable, "-P", "-m", "heronpy.container.zygote")
-CHILD = (sys.executable, "-P", "-m", "heronpy.container.child")
+ZYGOTE = (sys.executable, "-P", "-m", "heronpy.container.processes.zygote")
+CHILD = (sys.executable, "-P", "-m", "heronpy.container.processes.child")
 
 #: a zygote that does not answer for so long hangs; it may still be importing
 SILENCE_SECONDS = 30.0

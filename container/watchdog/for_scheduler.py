@@ -6,10 +6,10 @@ import logging
 import sys
 from collections.abc import Callable
 
-from heronpy.container.detached import start_detached
 from heronpy.container.execution import is_current
-from heronpy.container.host_process import MODULE, HostProcess
+from heronpy.container.processes.detached import start_detached
 from heronpy.container.restart_policy import RestartPolicy, Restarts
+from heronpy.container.scheduler.scheduler_process import MODULE, HostProcess
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.launch import TopologyLaunch

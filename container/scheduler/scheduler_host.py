@@ -13,13 +13,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from heronpy.container.child import configure_logging
 from heronpy.container.execution import await_execution, is_current, read_execution
 from heronpy.container.folders import launch_file, renew_sockets
-from heronpy.container.host_process import MODULE, HostNode
-from heronpy.container.launcher import TopologyLauncher
-from heronpy.container.scheduling import SchedulerHost
-from heronpy.container.shipped import read_shipped
+from heronpy.container.processes.child import configure_logging
+from heronpy.container.remote.shipped import read_shipped
+from heronpy.container.scheduler.launcher import TopologyLauncher
+from heronpy.container.scheduler.scheduler_loop import SchedulerHost
+from heronpy.container.scheduler.scheduler_process import MODULE, HostNode
 from heronpy.container.teardown import vanished
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
@@ -179,7 +179,7 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m heronpy.container.scheduler_host LAUNCH_FILE [--ready FD]`."""
+    """`python -m heronpy.container.scheduler.scheduler_host LAUNCH_FILE [--ready FD]`."""
     parser = argparse.ArgumentParser(prog=MODULE)
     parser.add_argument("launch_file")
     parser.add_argument("--ready", type=int, help="go to the background and write here when serving")

@@ -13,16 +13,16 @@ import sys
 import time
 from collections.abc import Sequence
 
-from heronpy.container.child import Start, configure_logging, log_caps
 from heronpy.container.execution import await_execution, is_current, read_execution
+from heronpy.container.executor.desired_children import wanted_children
+from heronpy.container.executor.executor_node import ExecutorRecord
+from heronpy.container.executor.reaper import end_strangers, reap
+from heronpy.container.executor.supervisor import Clock, Supervisor, Wanted
 from heronpy.container.folders import make_sockets_folder
-from heronpy.container.nursery import CHILD, ZYGOTE, Nursery, spawn
-from heronpy.container.reaper import end_strangers, reap
-from heronpy.container.record import ExecutorRecord
+from heronpy.container.processes.child import Start, configure_logging, log_caps
+from heronpy.container.processes.zygote_client import CHILD, ZYGOTE, Nursery, spawn
 from heronpy.container.restart_policy import RestartPolicy
-from heronpy.container.scheduler_keeper import SchedulerKeeper
-from heronpy.container.supervisor import Clock, Supervisor, Wanted
-from heronpy.container.wanted import wanted_children
+from heronpy.container.watchdog.for_scheduler import SchedulerKeeper
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import (
     DamagedNode,
@@ -339,7 +339,7 @@ def _clock() -> Clock:
 
 
 def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[str] = CHILD) -> int:
-    """`python -m heronpy.container.executor LAUNCH_FILE CONTAINER_ID [--lifeline]`."""
+    """`python -m heronpy.container.executor.main LAUNCH_FILE CONTAINER_ID [--lifeline]`."""
     launch_file, container = os.path.abspath(argv[0]), int(argv[1])
     lifeline = take_lifeline() if "--lifeline" in argv else None
     nursery = Nursery(launch_file, zygote)

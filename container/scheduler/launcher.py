@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from heronpy.container.parcel import LAUNCH, PACKAGE
+from heronpy.container.remote.parcel import LAUNCH, PACKAGE
 from heronpy.kernel.config import Config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import PackingPlan, Resources
@@ -45,7 +45,7 @@ class TopologyLauncher(Launcher):
         resources = MASTER if container_id == 0 else self.plan.container(container_id).resources
         if self._launch.remote:
             return self._remote(("container", LAUNCH, str(container_id)), container_id, resources)
-        module = (sys.executable, "-P", "-m", "heronpy.container.executor")
+        module = (sys.executable, "-P", "-m", "heronpy.container.executor.main")
         return Launch(
             container=container_id,
             argv=(*module, self._launch_file, str(container_id)),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from heronpy.container.parcel.distributions import walk
+from heronpy.container.remote.parcel.distributions import walk
 from heronpy.kernel.config.units import format_size
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Source

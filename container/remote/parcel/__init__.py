@@ -1,6 +1,6 @@
 """What containers on other machines are made of: one file with the engine, plugins and the user's code."""
 
-from heronpy.container.parcel.parcel import (
+from heronpy.container.remote.parcel.parcel import (
     LAUNCH,
     PACKAGE,
     Parcel,

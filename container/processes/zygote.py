@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from heronpy.container.child import Start, configure_logging, enter
-from heronpy.container.roles import ROLES
+from heronpy.container.processes.child import Start, configure_logging, enter
+from heronpy.container.processes.roles import ROLES
 from heronpy.kernel.launch import Role, TopologyLaunch
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.structs import prepare_structs
@@ -122,7 +122,7 @@ def _close_all_but(lifeline: int) -> None:
 
 
 def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> None:
-    """`python -m heronpy.container.zygote LAUNCH_FILE FD`."""
+    """`python -m heronpy.container.processes.zygote LAUNCH_FILE FD`."""
     launch_file, descriptor = argv
     launch = TopologyLaunch.read_or_exit(launch_file)
     configure_logging(launch)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from heronpy.container import scheduler_host
-from heronpy.container.child import configure_logging
 from heronpy.container.execution import is_current
-from heronpy.container.executor import run_container, take_lifeline
-from heronpy.container.nursery import Nursery
+from heronpy.container.executor.main import run_container, take_lifeline
+from heronpy.container.processes.child import configure_logging
+from heronpy.container.processes.zygote_client import Nursery
+from heronpy.container.scheduler import scheduler_host
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.config import DEFAULT
 from heronpy.kernel.errors import HeronError, PluginError, StateError
@@ -126,7 +126,7 @@ def refuse_missing_plugins(config: Config, registry: Registry) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m heronpy.container.guest container LAUNCH LOCK K [--lifeline]`, or `… host LAUNCH LOCK`."""
+    """`python -m heronpy.container.remote.remote_start container LAUNCH LOCK K [--lifeline]`, or `… host LAUNCH LOCK`."""
     role, launch_file, lock, *words = argv
     guest = Guest(Path(launch_file), int(lock))
     config = Config.from_plain(guest.launch.config)

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 import msgspec
 
-from heronpy.container.roles import ROLES, load
-from heronpy.container.title import set_title
+from heronpy.container.processes.roles import ROLES, load
+from heronpy.container.processes.title import set_title
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import Child, Role, TopologyLaunch
@@ -106,7 +106,7 @@ def _flush() -> None:
 
 
 def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> NoReturn:
-    """`python -m heronpy.container.child LAUNCH_FILE START`: the way out of the zygote."""
+    """`python -m heronpy.container.processes.child LAUNCH_FILE START`: the way out of the zygote."""
     launch_file, start = argv
     enter(TopologyLaunch.read_or_exit(launch_file), msgspec.json.decode(start, type=Start), roles)
 

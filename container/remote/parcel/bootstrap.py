@@ -57,7 +57,16 @@ def main(argv: list[str]) -> NoReturn:
     os.set_inheritable(lock, True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment["PYTHONPATH"] = str(folder / "site")
-    command = [sys.executable, "-P", "-m", "heronpy.container.guest", role, str(launch), str(lock), *words]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "heronpy.container.remote.remote_start",
+        role,
+        str(launch),
+        str(lock),
+        *words,
+    ]
     os.execve(sys.executable, command, environment)
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from heronpy.container.parcel import bootstrap
-from heronpy.container.parcel.archive import write_archive
-from heronpy.container.parcel.code import code_files
-from heronpy.container.parcel.distributions import files_of, walk, with_requirements
+from heronpy.container.remote.parcel import bootstrap
+from heronpy.container.remote.parcel.archive import write_archive
+from heronpy.container.remote.parcel.code import code_files
+from heronpy.container.remote.parcel.distributions import files_of, walk, with_requirements
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import TopologyLaunch

@@ -10,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from heronpy.container.execution import known_execution
-from heronpy.container.parcel import LAUNCH, PACKAGE, Parcel, build_package, secret_settings
-from heronpy.container.parcel.archive import sha256_of
-from heronpy.container.shipped import read_shipped
+from heronpy.container.remote.parcel import LAUNCH, PACKAGE, Parcel, build_package, secret_settings
+from heronpy.container.remote.parcel.archive import sha256_of
+from heronpy.container.remote.shipped import read_shipped
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, HeronError, OtherFormat
 from heronpy.kernel.formats import LAUNCH as LAUNCH_FORMAT
