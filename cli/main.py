@@ -76,7 +76,7 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
         if cmd_name in VERBS:
-            module = importlib.import_module(f"heronpy.cli.{cmd_name}")
+            module = importlib.import_module(f"heronpy.cli.verbs.{cmd_name}")
             command: click.Command = module.command
             return command
         return _plugin_commands().get(cmd_name)

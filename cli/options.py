@@ -87,7 +87,7 @@ def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) 
     """Names of the topologies that exist, for the shell."""
     from click.shell_completion import CompletionItem
 
-    from heronpy.cli.topologies import names, open_state
+    from heronpy.cli.reading.topologies import names, open_state
 
     del param
     try:

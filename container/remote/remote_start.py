@@ -126,7 +126,7 @@ def refuse_missing_plugins(config: Config, registry: Registry) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m heronpy.container.remote.remote_start container LAUNCH LOCK K [--lifeline]`, or `… host LAUNCH LOCK`."""
+    """Words: `container LAUNCH LOCK K [--lifeline]`, or `host LAUNCH LOCK`."""
     role, launch_file, lock, *words = argv
     guest = Guest(Path(launch_file), int(lock))
     config = Config.from_plain(guest.launch.config)

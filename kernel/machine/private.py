@@ -1,6 +1,6 @@
 """Folders and files that belong to this account alone, in places that other accounts use as well.
 
-The standard library is all it needs: the package for other machines brings a copy, see container/remote/parcel/.
+Imports the standard library alone: the package for other machines has a copy, see container/remote/parcel/.
 """
 
 import contextlib

@@ -13,7 +13,7 @@ from support.damage import DISK_DAMAGES, damage_node
 from support.engine import TOPOLOGIES, Engine, wait_until
 from support.watching import Watching
 
-from heronpy.cli.topologies import open_state
+from heronpy.cli.reading.topologies import open_state
 from heronpy.kernel.config import load_config
 from heronpy.kernel.master.rebuilding.decide import REBUILT
 from heronpy.kernel.tree.damage import damaged_nodes

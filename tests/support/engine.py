@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import psutil
 
-from heronpy.cli.topologies import open_state
+from heronpy.cli.reading.topologies import open_state
 from heronpy.container.scheduler.scheduler_process import links
 from heronpy.kernel.config import load_config
 from heronpy.kernel.master.client import topology_status

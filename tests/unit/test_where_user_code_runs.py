@@ -39,8 +39,8 @@ WITHOUT_USER_CODE = [
     "heronpy.container.executor.main",
     "heronpy.container.scheduler.scheduler_host",
     *(
-        f"heronpy.cli.{path.stem}"
-        for path in sorted((ROOT / "cli").glob("*.py"))
+        f"heronpy.cli.verbs.{path.stem}"
+        for path in sorted((ROOT / "cli/verbs").glob("*.py"))
         if path.stem
         in ("activate", "deactivate", "kill", "list", "logs", "restart", "status", "top", "update")
     ),
@@ -60,7 +60,7 @@ def test_user_code_is_imported_by_instances_only() -> None:
 
 def test_production_does_not_ask_whether_it_is_being_tested() -> None:
     # it tells the author of a new plugin how to test it
-    assert mentioning(ASKS_WHETHER_IT_IS_TESTED, [*ENGINE, *PUBLIC]) == {"cli/plugin.py"}
+    assert mentioning(ASKS_WHETHER_IT_IS_TESTED, [*ENGINE, *PUBLIC]) == {"cli/verbs/plugin.py"}
 
 
 @pytest.mark.parametrize("way_in", ["unseal", "decode(payload", "loads(payload"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from heronpy.cli.output import count, elapsed, table
+from heronpy.cli.views.output import count, elapsed, table
 
 
 def test_words_stand_left_and_numbers_right() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from heronpy.cli.submission import Prepared, prepare, submit, wait_until_running
-from heronpy.cli.topologies import log_folder, open_state
+from heronpy.cli.reading.topologies import log_folder, open_state
+from heronpy.cli.submitting.submission import Prepared, prepare, submit, wait_until_running
 from heronpy.container.folders import launch_file, work_folder
 from heronpy.container.scheduler import scheduler_host
 from heronpy.container.teardown import kill_topology

@@ -14,12 +14,12 @@ import msgspec
 import pytest
 from click.testing import Result
 
-from heronpy.cli import topologies
-from heronpy.cli.planned_restart import restart_as_planned
-from heronpy.cli.proposal import look, propose
-from heronpy.cli.submission import prepare
-from heronpy.cli.update_checks import doubts
-from heronpy.cli.update_view import diff_lines
+from heronpy.cli.changing.planned_restart import restart_as_planned
+from heronpy.cli.changing.proposal import look, propose
+from heronpy.cli.changing.update_checks import doubts
+from heronpy.cli.reading import topologies
+from heronpy.cli.submitting.submission import prepare
+from heronpy.cli.views.update_view import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
 from heronpy.kernel.kept_state import Held

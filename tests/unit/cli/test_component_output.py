@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heronpy.cli.component_output import ComponentOutput
-from heronpy.cli.log_files import LogFolder
+from heronpy.cli.reading.log_files import LogFolder
+from heronpy.cli.views.component_output import ComponentOutput
 
 
 def write(folder: Path, name: str, *lines: str) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.cli import log_files
-from heronpy.cli.log_files import Follower, LogFolder, chosen_logs, require_logs, tail
+from heronpy.cli.reading import log_files
+from heronpy.cli.reading.log_files import Follower, LogFolder, chosen_logs, require_logs, tail
 from heronpy.kernel.errors import UserError
 
 NAMES = [

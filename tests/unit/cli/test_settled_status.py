@@ -9,7 +9,7 @@ from typing import Self
 
 import pytest
 
-from heronpy.cli import topologies
+from heronpy.cli.reading import topologies
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin import StateManager, opening
 from heronpy.kernel.status import TopologyStatus

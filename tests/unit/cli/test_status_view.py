@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from heronpy.cli import status_view
-from heronpy.cli.live import component_table, rendered, snapshot
+from heronpy.cli.views import status_view
+from heronpy.cli.views.live_table import component_table, rendered, snapshot
 from heronpy.kernel.status import (
     Backpressure,
     CheckpointStatus,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heronpy.cli.update_rates import measuring, rates_of
+from heronpy.cli.changing.update_rates import measuring, rates_of
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.cli.log_files import Follower, LogFolder, tail
+from heronpy.cli.reading.log_files import Follower, LogFolder, tail
 from heronpy.kernel.logs.log_file import (
     LEFT_BYTES,
     LOOK_BYTES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from heronpy.cli.plan_view import ContainerRow, InstanceRow, Shown, plan_json, plan_rows, shown_size
+from heronpy.cli.views.plan_view import ContainerRow, InstanceRow, Shown, plan_json, plan_rows, shown_size
 from heronpy.kernel.plans.packing import GB, MB
 from heronpy.testing.packing import drawn, topology_of
 

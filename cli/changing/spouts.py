@@ -1,0 +1,24 @@
+"""Pausing the spouts of a topology and letting them go on, with a line for as long as that takes."""
+
+from __future__ import annotations
+
+from heronpy.cli.reading.topologies import require_alive
+from heronpy.cli.views.progress import Progress
+from heronpy.kernel.config import Config
+from heronpy.kernel.master.client import set_live
+from heronpy.kernel.plugin import StateManager
+
+
+def wait_for_spouts(config: Config, state: StateManager, name: str, wanted: str) -> None:
+    """Say what is wanted, and wait until all of them have done it."""
+    progress = Progress()
+    try:
+        set_live(
+            state,
+            require_alive(config, state, name),
+            wanted,
+            timeout=config.number("submit.timeout"),
+            progress=progress.say,
+        )
+    finally:
+        progress.clear()

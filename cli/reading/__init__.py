@@ -1,0 +1,1 @@
+"""Reading what exists: topologies, their status over open connections, their logs, their checkpoints."""

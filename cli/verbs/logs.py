@@ -1,0 +1,81 @@
+"""heronpy logs NAME [WHO]: what the processes of a topology wrote."""
+
+from __future__ import annotations
+
+import select
+import sys
+
+import click
+
+from heronpy.cli.options import takes_name, takes_settings
+from heronpy.cli.reading.asked_logs import open_logs
+from heronpy.cli.reading.log_files import Follower, Logs, chosen_logs, require_logs, tail
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.logs.log_file import POISON
+from heronpy.kernel.names import checked_name
+
+#: seconds between two looks while following
+LOOK_EVERY = 0.2
+
+
+@click.command("logs")
+@takes_name
+@click.argument("who", default="")
+@click.option("-f", "--follow", is_flag=True, help="Go on showing what is added, until Ctrl-C.")
+@click.option(
+    "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="Lines of each log."
+)
+@click.option("--poison", is_flag=True, help="Tuples that were kept aside because they kill their task.")
+@takes_settings
+def command(config: Config, name: str, who: str, follow: bool, lines: int, poison: bool) -> None:
+    """Show the last lines of topology NAME's logs, on whichever machines they are.
+
+    WHO is a component (count), an instance (count[1]) or a process (master, scheduler, stream-manager,
+    metrics-manager, executor; with the number of a container: executor-1); everybody if left out.
+    """
+    with open_logs(config, checked_name("topology", name)) as logs:
+        extents = _kind(logs.extents(), poison=poison)
+        if poison and not extents:
+            msg = f"topology {name!r} has kept no tuple aside"
+            raise UserError(msg)
+        if not extents:
+            msg = f"there is no log of topology {name!r} yet, or nobody who has one can be asked"
+            raise UserError(msg, hint="again in a moment, or on the machine that it was submitted from")
+        chosen = require_logs(extents, who)
+        for each in chosen:
+            for line in tail(logs, each, extents[each], lines):
+                _show(each, line, alone=len(chosen) == 1 and not follow)
+        if follow:
+            _follow(logs, who, poison, {each: Follower(logs, each, extents[each].stop) for each in chosen})
+
+
+def _kind(extents: dict[str, range], *, poison: bool) -> dict[str, range]:
+    """The files with tuples that were kept aside, by the names of their tasks; or all others."""
+    if not poison:
+        return {name: extent for name, extent in extents.items() if not name.endswith(POISON)}
+    return {name: extent for name, extent in extents.items() if name.endswith(POISON)}
+
+
+def _follow(logs: Logs, who: str, poison: bool, followers: dict[str, Follower]) -> None:
+    while logs.grow():
+        extents = _kind(logs.extents(), poison=poison)
+        for name in chosen_logs(extents, who):
+            # a process that came later has a log that we have not seen the beginning of
+            follower = followers.setdefault(name, Follower(logs, name))
+            for line in follower.new_lines(extents[name]):
+                _show(name, line, alone=name == who)
+        if _reader_left(LOOK_EVERY):
+            return
+
+
+def _reader_left(seconds: float) -> bool:
+    """Wait, but not for longer than whoever reads the output: `logs -f | head` ends with head."""
+    poll = select.poll()
+    # nothing is asked for: that the other end of a pipe is closed is told anyway
+    poll.register(sys.stdout.fileno(), 0)
+    return bool(poll.poll(seconds * 1000))
+
+
+def _show(name: str, line: str, *, alone: bool) -> None:
+    click.echo(line if alone else f"{name} | {line}")
