@@ -19,7 +19,15 @@ from heronpy.instances.output.codec import PlainCodec
 from heronpy.kernel.flow.frame import DATA, Prefix, route, seal, unseal
 from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.machine.addresses import task_identity
-from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, PhysicalPlan, Stream, Task
+from heronpy.kernel.plans import (
+    Component,
+    DeclaredGrouping,
+    DeclaredStream,
+    Input,
+    LogicalPlan,
+    PhysicalPlan,
+    PlacedTask,
+)
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.stream_manager.forwarder import Forwarder
 
@@ -30,10 +38,13 @@ WINDOW = 128
 
 
 def plan() -> PhysicalPlan:
-    words = Component("words", "spout", "x.Words", 1, outputs=(Stream("default", ("word",)),))
-    edge = Input("words", "default", Grouping("fields", ("word",)))
+    words = Component("words", "spout", "x.Words", 1, outputs=(DeclaredStream("default", ("word",)),))
+    edge = Input("words", "default", DeclaredGrouping("fields", ("word",)))
     count = Component("count", "bolt", "x.Count", 2, inputs=(edge,))
-    tasks = (Task(SPOUT, "words", 0, 1), *(Task(task, "count", n, 1) for n, task in enumerate(BOLTS)))
+    tasks = (
+        PlacedTask(SPOUT, "words", 0, 1),
+        *(PlacedTask(task, "count", n, 1) for n, task in enumerate(BOLTS)),
+    )
     owners = tuple(BOLTS[group % 2] for group in range(256))
     return PhysicalPlan(
         "bench", 1, LogicalPlan("bench", (words, count)), tasks, (("words", "default"),), {"count": owners}

@@ -6,8 +6,8 @@ import logging
 
 from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.manifest import read_manifest, ref_name, write_ref
-from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.object_names import own_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import CheckpointDamaged, DamagedNode, HeronError, OtherFormat, UserError

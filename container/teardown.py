@@ -16,7 +16,7 @@ from heronpy.container.launch_facts import launch_of
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.remote.uploads import clear_uploads, uploads_of
 from heronpy.container.scheduler.launcher import TopologyLauncher
-from heronpy.container.scheduler.scheduler_process import HostProcess
+from heronpy.container.scheduler.scheduler_process import SchedulerProcess
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, OtherFormat, StateError, UserError
 from heronpy.kernel.launch import TopologyLaunch
@@ -61,7 +61,7 @@ def kill_topology(
         require_store(state, launch, keep=keep_checkpoints)
     if launch is not None and launch.keeper != "master" and state.exists(tree.root):
         announce_leaving(state, tree)
-    with HostProcess(state, tree.scheduler) as host, HostProcess(state, tree.keeper) as keeper:
+    with SchedulerProcess(state, tree.scheduler) as host, SchedulerProcess(state, tree.keeper) as keeper:
         if host.present:
             request = Request(
                 kind="kill",

@@ -7,7 +7,7 @@ from typing import Any
 
 from heronpy.arguments import require
 from heronpy.definition import StreamId
-from heronpy.kernel.checkpoints.names import component_prefix
+from heronpy.kernel.checkpoints.object_names import component_prefix
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore

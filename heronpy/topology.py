@@ -10,10 +10,10 @@ from heronpy.component import BaseComponent
 from heronpy.constants import DEFAULT_TOPOLOGY_CONFIG, TOPOLOGY_NAME
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Component
-from heronpy.logical import to_component
+from heronpy.logical_plan import to_component
 from heronpy.spec import HeronComponentSpec
 from heronpy.stream import Stream
-from heronpy.submission import submissions
+from heronpy.submissions import submissions
 
 #: attributes of a topology class that cannot be components
 RESERVED = ("config", "write")

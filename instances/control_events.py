@@ -15,7 +15,7 @@ class Abandoned(BaseException):
     """Thrown through user code when everybody goes back to a checkpoint: this task is built anew."""
 
 
-class News(Protocol):
+class ControlEvents(Protocol):
     """What has been heard by now. Levels, not steps: who looks late sees the newest."""
 
     #: raised after any of the others has changed
@@ -34,17 +34,17 @@ class News(Protocol):
 class Listener(Protocol):
     """Somebody whom news concerns."""
 
-    def hear(self, news: News) -> None:
+    def hear(self, news: ControlEvents) -> None:
         """Something has changed. Maybe inside emit(): no user code may be called; Abandoned may be raised."""
 
     def act(self) -> None:
         """Do what is to be done between two calls of user code. Comes every turn, so it must cost little."""
 
 
-class Attention:
+class EventInbox:
     """Looks at the news for one task: once a turn, and while its emit() waits for credit."""
 
-    def __init__(self, news: News) -> None:
+    def __init__(self, news: ControlEvents) -> None:
         self._news = news
         self._seen = -1
         self.listeners: list[Listener] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.process.control import Control
-from heronpy.instances.process.lifecycle import Host
+from heronpy.instances.process.lifecycle import TaskLifecycle
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.config import Config
 from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
@@ -66,7 +66,7 @@ def _run_task(
     try:
         path = socket_path(launch.container_sockets(child.container), DATA_SOCKET)
         dealer = transport.dealer_ipc(path, task_identity(child.task, child.incarnation))
-        Host(launch, child, SocketLink(reactor, dealer), reactor, control).run()
+        TaskLifecycle(launch, child, SocketLink(reactor, dealer), reactor, control).run()
     except Stopping:
         return 0
     except BaseException as error:  # sys.exit() in user code is a failure as well

@@ -14,7 +14,7 @@ from heronpy.kernel.transport import Dealer, Reactor, Transport
 from heronpy.kernel.tree.paths import Registration, Tree
 
 
-class Visitor:
+class ClientSession:
     """Has a loop to wait in and, for those on TCP, a key that is in the state tree while the visitor is open.
 
     It registers when it first connects over TCP. Asking over a unix socket needs no write, which a full disk

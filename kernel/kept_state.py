@@ -18,7 +18,7 @@ from heronpy.kernel.protocol import Held as HeldMessage
 NAMED: Final = 5
 
 
-class Held(msgspec.Struct, frozen=True):
+class KeptState(msgspec.Struct, frozen=True):
     """What one task keeps."""
 
     #: entries of its state that lie in key groups, or splits, and move with them
@@ -31,12 +31,12 @@ class Held(msgspec.Struct, frozen=True):
     attributes: tuple[str, ...] = ()
 
 
-def held_of(message: HeldMessage) -> Held:
+def held_of(message: HeldMessage) -> KeptState:
     """As a beat has it."""
-    return Held(message.keyed, message.own, message.used, tuple(message.attributes))
+    return KeptState(message.keyed, message.own, message.used, tuple(message.attributes))
 
 
-def objections(before: PhysicalPlan, after: PhysicalPlan, held: Mapping[int, Held]) -> list[str]:
+def objections(before: PhysicalPlan, after: PhysicalPlan, held: Mapping[int, KeptState]) -> list[str]:
     """What does not go along from one plan to the next, a sentence each. `held` is by task."""
     return [
         reason
@@ -72,11 +72,11 @@ def not_divisible(
 
 
 def _of_component(
-    before: PhysicalPlan, after: PhysicalPlan, name: str, held: Mapping[int, Held]
+    before: PhysicalPlan, after: PhysicalPlan, name: str, held: Mapping[int, KeptState]
 ) -> list[str]:
     component = before.logical.component(name)
     tasks = before.tasks_of(name)
-    kept = {task.label: held.get(task.id, Held()) for task in tasks}
+    kept = {task.label: held.get(task.id, KeptState()) for task in tasks}
     ending = {task.label for task in tasks if not after.has(task.id)}
     more = any(not before.has(task.id) for task in after.tasks_of(name))
     own = {label: one.own for label, one in kept.items() if one.own}
@@ -91,7 +91,7 @@ def _of_component(
     return found
 
 
-def _attributes(component: Component, kept: Mapping[str, Held]) -> str:
+def _attributes(component: Component, kept: Mapping[str, KeptState]) -> str:
     """Of a component that keeps nothing in its state: it may keep it elsewhere."""
     names = sorted({name for one in kept.values() for name in one.attributes})
     if not names or any(one.used for one in kept.values()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.kernel.kept_state import Held
+from heronpy.kernel.kept_state import KeptState
 
 
 class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +66,7 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     #: the state that it keeps
-    held: Held = Held()
+    held: KeptState = KeptState()
     #: metrics that the user's code registered
     custom: dict[str, float] = {}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.frame import has_tuples, route
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import incarnation_of, peer_name
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.transport import Reactor, Router, Timer
@@ -54,7 +54,7 @@ class Forwarder:
         self._gone: set[int] = set()
         #: highest task id of any plan so far: ids above it are of one that others have read before us
         self._highest = 0
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
         self._held: set[Exit] = set()
         #: by exits that are no more
         self._dropped_before = 0

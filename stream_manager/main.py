@@ -20,7 +20,7 @@ from heronpy.kernel.machine.addresses import (
     container_identity,
     socket_path,
 )
-from heronpy.kernel.master.connection import MasterLink
+from heronpy.kernel.master.connection import MasterConnection
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -39,7 +39,7 @@ from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree.mending import MEND_EVERY
 from heronpy.kernel.tree.paths import RUNNING, Live, Registration, Tree
-from heronpy.kernel.tree.registrations import Follower, read, register, stay_registered
+from heronpy.kernel.tree.registrations import NodeFollower, read, register, stay_registered
 from heronpy.kernel.tree.update import FINISHED, Update
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
@@ -105,8 +105,8 @@ class StreamManager:
         self._peers = Peers(
             reactor, transport, state, self._tree, self._forwarder, child.container, child.incarnation
         )
-        self._master = MasterLink(transport, state, self._tree, identity)
-        self._follower = Follower(state, reactor, self._refresh)
+        self._master = MasterConnection(transport, state, self._tree, identity)
+        self._follower = NodeFollower(state, reactor, self._refresh)
         self._residents = Residents()
         self._plan: PhysicalPlan | None = None
         self._plan_json = b""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from heronpy.cli.changing.proposal import Situation, look
+from heronpy.cli.changing.proposal import InForce, look
 from heronpy.cli.changing.update_checks import refuse_second, unfinished
 from heronpy.cli.changing.update_following import follow, write_proposal
 from heronpy.cli.requester import requester
-from heronpy.cli.views.progress import Progress
+from heronpy.cli.views.progress_line import ProgressLine
 from heronpy.cli.views.update_progress import Phases
 from heronpy.cli.views.update_view import ledger_line
 from heronpy.kernel.config import Config
@@ -29,7 +29,7 @@ def restart_as_planned(config: Config, state: StateManager, name: str, container
         raise refuse_second(name, running)
     update = proposed_restart(now, containers, timeout=config.number("update.timeout"))
     write_proposal(state, now, update)
-    progress = Progress()
+    progress = ProgressLine()
 
     def echo(line: str) -> None:
         progress.clear()
@@ -51,7 +51,7 @@ def restart_as_planned(config: Config, state: StateManager, name: str, container
     click.echo(f"{name}: restarted {where}")
 
 
-def proposed_restart(now: Situation, containers: Sequence[int], *, timeout: float) -> Update:
+def proposed_restart(now: InForce, containers: Sequence[int], *, timeout: float) -> Update:
     """The same packing under another epoch."""
     return Update(
         number=now.last.number + 1 if now.last is not None else 1,

@@ -12,14 +12,22 @@ from heronpy.container.folders import launch_file
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PackingError, UserError
 from heronpy.kernel.launch import TopologyLaunch
-from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, Task, affected, moves, next_plan
+from heronpy.kernel.plans import (
+    LogicalPlan,
+    PackingPlan,
+    PhysicalPlan,
+    PlacedTask,
+    affected,
+    moves,
+    next_plan,
+)
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.tree.paths import Execution, Tree
 from heronpy.kernel.tree.registrations import needed, read, read_version
 from heronpy.kernel.tree.update import Update
 
 
-class Situation(NamedTuple):
+class InForce(NamedTuple):
     """What is in force, and the update that runs or ran last."""
 
     topology: str
@@ -53,16 +61,16 @@ class Proposal(NamedTuple):
     def moves(self) -> dict[str, dict[int, tuple[int, int]]]:
         return moves(self.current, self.proposed)
 
-    def new_tasks(self, component: str) -> list[Task]:
+    def new_tasks(self, component: str) -> list[PlacedTask]:
         known = {task.id for task in self.current.tasks}
         return [task for task in self.proposed.tasks_of(component) if task.id not in known]
 
-    def retiring(self, component: str) -> list[Task]:
+    def retiring(self, component: str) -> list[PlacedTask]:
         kept = {task.id for task in self.proposed.tasks}
         return [task for task in self.current.tasks_of(component) if task.id not in kept]
 
 
-def look(state: StateManager, name: str) -> Situation:
+def look(state: StateManager, name: str) -> InForce:
     """Read what an update begins with. The node `update` comes first: whoever changes the rest changes it."""
     tree = Tree(name)
     last, version = read_version(state, tree.update, Update) or (None, None)
@@ -73,10 +81,10 @@ def look(state: StateManager, name: str) -> Situation:
         raise UserError(msg, hint=f"heronpy status {name}")
     packing = needed(state, tree.packing_plan, PackingPlan)
     definition = needed(state, tree.definition, LogicalPlan)
-    return Situation(name, execution.packing, packing, plan, definition, last, version)
+    return InForce(name, execution.packing, packing, plan, definition, last, version)
 
 
-def propose(config: Config, registry: Registry, now: Situation, wanted: Mapping[str, int]) -> Proposal:
+def propose(config: Config, registry: Registry, now: InForce, wanted: Mapping[str, int]) -> Proposal:
     """Repack with the algorithm that packed the topology, which sees who owns which key group now."""
     rolled_back = now.last.packing.next_task if now.last is not None else 0
     current = msgspec.structs.replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heronpy.cli.reading.topologies import require_alive
-from heronpy.cli.views.progress import Progress
+from heronpy.cli.views.progress_line import ProgressLine
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import set_live
 from heronpy.kernel.plugin import StateManager
@@ -11,7 +11,7 @@ from heronpy.kernel.plugin import StateManager
 
 def wait_for_spouts(config: Config, state: StateManager, name: str, wanted: str) -> None:
     """Say what is wanted, and wait until all of them have done it."""
-    progress = Progress()
+    progress = ProgressLine()
     try:
         set_live(
             state,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from heronpy.cli.changing.proposal import Situation
+from heronpy.cli.changing.proposal import InForce
 from heronpy.cli.changing.update_checks import refuse_second, unfinished
 from heronpy.cli.reading.topologies import ANSWER_TIMEOUT
 from heronpy.cli.views.update_progress import Phases
@@ -23,7 +23,7 @@ MOMENT = 10.0
 LINGER = 2.0
 
 
-def write_proposal(state: StateManager, now: Situation, update: Update) -> None:
+def write_proposal(state: StateManager, now: InForce, update: Update) -> None:
     """By compare-and-set on what was read: of two who propose at once, one is refused and told why."""
     path = Tree(now.topology).update
     try:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from heronpy.cli.views.output import elapsed, plural, size
 from heronpy.container.execution import known_execution
 from heronpy.container.folders import launch_file
-from heronpy.kernel.checkpoints.finding import Found, find_checkpoints
+from heronpy.kernel.checkpoints.lookup import Found, find_checkpoints
 from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest, read_part
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import StoredPart
@@ -25,7 +25,7 @@ from heronpy.kernel.tree.registrations import reported
 HEADERS = ("id", "age", "took", "size", "tasks", "epoch", "parallelism", "topology", "execution")
 
 
-class Saved(NamedTuple):
+class FoundCheckpoints(NamedTuple):
     """All checkpoints of a name."""
 
     name: str
@@ -60,10 +60,12 @@ def open_store(config: Config, name: str, registry: Registry | None = None) -> I
         store.close()
 
 
-def saved_of(state: StateManager, store: CheckpointStore, name: str) -> Saved:
+def saved_of(state: StateManager, store: CheckpointStore, name: str) -> FoundCheckpoints:
     execution = known_execution(state, name)
     node = reported(state, Tree(name).checkpoints, Checkpoints)
-    return Saved(name, node, find_checkpoints(store, name, execution.id if execution else "", node))
+    return FoundCheckpoints(
+        name, node, find_checkpoints(store, name, execution.id if execution else "", node)
+    )
 
 
 def manifest_of(store: CheckpointStore, one: Found) -> Manifest | None:

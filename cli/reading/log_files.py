@@ -112,7 +112,7 @@ def tail(logs: Logs, name: str, extent: range, lines: int) -> list[str]:
     return data.decode(errors="replace").splitlines()[-lines:]
 
 
-class Follower:
+class LogFollower:
     """What is appended to one log behind a position, in whole lines."""
 
     def __init__(self, logs: Logs, name: str, position: int = 0) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from heronpy.cli.views.progress import Progress
+from heronpy.cli.views.progress_line import ProgressLine
 from heronpy.container.folders import work_folder
 from heronpy.container.scheduler import scheduler_host
 from heronpy.kernel.config import Config
@@ -69,7 +69,7 @@ def require_alive(config: Config, state: StateManager, name: str) -> str:
 
 def settled_status(state: StateManager, name: str) -> TopologyStatus:
     """What the master says. One that was just started, or is kept from answering, gets a moment."""
-    begun, progress, told, answered = time.monotonic(), Progress(), False, False
+    begun, progress, told, answered = time.monotonic(), ProgressLine(), False, False
     with MasterClient(state, name) as client:
         while True:
             status = client.status(ANSWER_TIMEOUT)

@@ -14,7 +14,7 @@ from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree.paths import Tree
 
 
-class Watched:
+class PolledTopologies:
     """A client for each topology; one that was killed meanwhile is left out from then on."""
 
     def __init__(self, state: StateManager, topologies: Iterable[str]) -> None:

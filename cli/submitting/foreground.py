@@ -11,7 +11,7 @@ import click
 
 from heronpy.cli.reading.asked_logs import are_here, open_logs
 from heronpy.cli.reading.topologies import open_state, where_logs_are
-from heronpy.cli.reading.watched import Watched
+from heronpy.cli.reading.watched import PolledTopologies
 from heronpy.cli.submitting.starting import start, take_down, tell_basis, warn
 from heronpy.cli.submitting.submission import prepare
 from heronpy.cli.views.component_output import ComponentOutput
@@ -39,7 +39,7 @@ def run_in_foreground(
                 started[topology] = ComponentOutput(opened.enter_context(open_logs(config, topology)))
                 click.echo(f"{topology} runs; logs: {where_logs_are(config, launch)}", err=True)
             with contextlib.suppress(KeyboardInterrupt):
-                watched = opened.enter_context(Watched(state, started))
+                watched = opened.enter_context(PolledTopologies(state, started))
                 watch(
                     watched.statuses,
                     lines=lambda: itertools.chain.from_iterable(one.new_lines() for one in started.values()),

@@ -8,7 +8,7 @@ from heronpy.cli.reading.found_checkpoints import open_store, saved_of, split_la
 from heronpy.cli.views.output import size
 from heronpy.kernel.checkpoints.compatibility import check_compatible, dropped, without
 from heronpy.kernel.checkpoints.copying import copy_checkpoint
-from heronpy.kernel.checkpoints.finding import Found, choose
+from heronpy.kernel.checkpoints.lookup import Found, choose
 from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
@@ -18,7 +18,7 @@ from heronpy.kernel.plugin import CheckpointStore, StateManager
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 
 
-class Base(NamedTuple):
+class StartingCheckpoint(NamedTuple):
     """A checkpoint that exists and fits."""
 
     found: Found
@@ -47,7 +47,9 @@ class Base(NamedTuple):
         return f"checkpoint {self.found.label} ({'; '.join(notes)})"
 
 
-def find_base(config: Config, state: StateManager, label: str, plan: LogicalPlan, *, drop: bool) -> Base:
+def find_base(
+    config: Config, state: StateManager, label: str, plan: LogicalPlan, *, drop: bool
+) -> StartingCheckpoint:
     """The checkpoint that NAME or NAME@ID means. A UserError if there is none, or if it does not fit."""
     name, wanted = split_label(label)
     with open_store(config, name) as store:
@@ -61,7 +63,7 @@ def find_base(config: Config, state: StateManager, label: str, plan: LogicalPlan
         left = dropped(manifest, plan)
         taken = without(manifest, left)
         _check_whole(store, found.label, taken)
-    return Base(found, taken, tuple(left))
+    return StartingCheckpoint(found, taken, tuple(left))
 
 
 def _check_whole(store: CheckpointStore, label: str, manifest: Manifest) -> None:

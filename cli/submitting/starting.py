@@ -11,7 +11,7 @@ from heronpy.cli.reading.asked_logs import fetch_logs
 from heronpy.cli.reading.log_files import LogFolder, tail
 from heronpy.cli.reading.topologies import log_folder
 from heronpy.cli.submitting.submission import Prepared, StartFailed, submit, wait_until_running
-from heronpy.cli.views.progress import Progress
+from heronpy.cli.views.progress_line import ProgressLine
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.launch import TopologyLaunch
@@ -45,7 +45,7 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
     launch = submit(config, state, prepared)
     if not wait:
         return launch
-    progress = Progress()
+    progress = ProgressLine()
     try:
         wait_until_running(
             state,

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from heronpy.cli.requester import requester
-from heronpy.cli.submitting.from_checkpoint import Base
+from heronpy.cli.submitting.from_checkpoint import StartingCheckpoint
 from heronpy.cli.submitting.limits import check_limits
 from heronpy.cli.submitting.shipping import refuse_unreachable, shipped
 from heronpy.cli.verbs.version import engine_version
@@ -24,8 +24,8 @@ from heronpy.container.launch_facts import keeper_of
 from heronpy.container.scheduler import scheduler_host
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.checkpoints.interval import checkpoint_interval
-from heronpy.kernel.checkpoints.names import components_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.object_names import components_prefix
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.errors import DamagedNode, HeronError, NodeExists, TimedOut, UserError, did_you_mean
@@ -41,7 +41,7 @@ from heronpy.kernel.trace_points import step
 from heronpy.kernel.tree.paths import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree, Waiting
 from heronpy.kernel.tree.registrations import given_up, reported
 from heronpy.loading import load_topologies
-from heronpy.logical import component_of, drops_when_full, poison_settings, tick_seconds, tree_limits
+from heronpy.logical_plan import component_of, drops_when_full, poison_settings, tick_seconds, tree_limits
 
 #: seconds between two questions to the Topology Master while waiting
 ASK_EVERY = 0.05
@@ -61,7 +61,7 @@ class Prepared(NamedTuple):
     logical: LogicalPlan
     packing: PackingPlan
     #: what it begins with, if not with nothing
-    base: Base | None = None
+    base: StartingCheckpoint | None = None
     #: whether its components find objects of their own, kept when a topology of this name was killed
     inherits: bool = False
 
@@ -371,7 +371,7 @@ def _clear_after(error: BaseException, config: Config, state: StateManager, prep
             state,
             name,
             config.number("kill.timeout"),
-            keep_logs=isinstance(error, scheduler_host.HostFailed),
+            keep_logs=isinstance(error, scheduler_host.SchedulerStartFailed),
             keep_objects=prepared.inherits,
         )
     except (HeronError, OSError) as second:

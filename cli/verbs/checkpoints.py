@@ -10,7 +10,7 @@ from heronpy.cli.changing.going_back import go_back
 from heronpy.cli.options import complete_names, takes_output, takes_settings, takes_timeout
 from heronpy.cli.reading import found_checkpoints
 from heronpy.cli.reading.found_checkpoints import (
-    Saved,
+    FoundCheckpoints,
     open_store,
     require_common_store,
     saved_of,
@@ -18,11 +18,11 @@ from heronpy.cli.reading.found_checkpoints import (
 )
 from heronpy.cli.reading.topologies import names, open_state, require, require_alive
 from heronpy.cli.views.output import echo_json, elapsed, size, table
-from heronpy.cli.views.progress import Progress
+from heronpy.cli.views.progress_line import ProgressLine
 from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.demand import being_taken, take_checkpoint
-from heronpy.kernel.checkpoints.finding import Found, choose
 from heronpy.kernel.checkpoints.interval import KEY
+from heronpy.kernel.checkpoints.lookup import Found, choose
 from heronpy.kernel.checkpoints.manifest import read_manifest
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import CheckpointDamaged, UserError
@@ -87,10 +87,10 @@ def command(
             elif delete:
                 _delete(store, every, chosen)
             else:
-                _show(store, Saved(name, every.node, chosen), output, known=name in names(state))
+                _show(store, FoundCheckpoints(name, every.node, chosen), output, known=name in names(state))
 
 
-def _chosen(every: Saved, wanted: str, *, only_newest: bool) -> list[Found]:
+def _chosen(every: FoundCheckpoints, wanted: str, *, only_newest: bool) -> list[Found]:
     if wanted or only_newest:
         return [choose(every.found, every.name, wanted)]
     return every.found
@@ -100,14 +100,14 @@ def _take(config: Config, state: StateManager, name: str, timeout: float | None)
     require_alive(config, state, name)
     require_common_store(state, name)
     limit = config.number("checkpoint.timeout") + MARGIN if timeout is None else timeout
-    progress = Progress()
+    progress = ProgressLine()
     try:
         take_checkpoint(state, name, timeout=limit, progress=progress.say)
     finally:
         progress.clear()
 
 
-def _show(store: CheckpointStore, shown: Saved, output: str, *, known: bool) -> None:
+def _show(store: CheckpointStore, shown: FoundCheckpoints, output: str, *, known: bool) -> None:
     manifests = [(one, found_checkpoints.manifest_of(store, one)) for one in shown.found]
     if output == "json":
         echo_json([found_checkpoints.plain(one, manifest) for one, manifest in manifests])
@@ -122,7 +122,7 @@ def _show(store: CheckpointStore, shown: Saved, output: str, *, known: bool) -> 
         click.echo(note, err=True)
 
 
-def _notes(shown: Saved, now: float) -> list[str]:
+def _notes(shown: FoundCheckpoints, now: float) -> list[str]:
     node = shown.node
     if node is None:
         return []
@@ -162,7 +162,7 @@ def _damage(store: CheckpointStore, one: Found, seen: set[str]) -> str:
     return ""
 
 
-def _delete(store: CheckpointStore, every: Saved, chosen: list[Found]) -> None:
+def _delete(store: CheckpointStore, every: FoundCheckpoints, chosen: list[Found]) -> None:
     gone = [one for one in chosen if not one.running]
     if not gone:
         msg = f"{every.name!r} runs, and collects its checkpoints itself"

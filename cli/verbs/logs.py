@@ -9,7 +9,7 @@ import click
 
 from heronpy.cli.options import takes_name, takes_settings
 from heronpy.cli.reading.asked_logs import open_logs
-from heronpy.cli.reading.log_files import Follower, Logs, chosen_logs, require_logs, tail
+from heronpy.cli.reading.log_files import LogFollower, Logs, chosen_logs, require_logs, tail
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.logs.log_file import POISON
@@ -47,7 +47,7 @@ def command(config: Config, name: str, who: str, follow: bool, lines: int, poiso
             for line in tail(logs, each, extents[each], lines):
                 _show(each, line, alone=len(chosen) == 1 and not follow)
         if follow:
-            _follow(logs, who, poison, {each: Follower(logs, each, extents[each].stop) for each in chosen})
+            _follow(logs, who, poison, {each: LogFollower(logs, each, extents[each].stop) for each in chosen})
 
 
 def _kind(extents: dict[str, range], *, poison: bool) -> dict[str, range]:
@@ -57,12 +57,12 @@ def _kind(extents: dict[str, range], *, poison: bool) -> dict[str, range]:
     return {name: extent for name, extent in extents.items() if name.endswith(POISON)}
 
 
-def _follow(logs: Logs, who: str, poison: bool, followers: dict[str, Follower]) -> None:
+def _follow(logs: Logs, who: str, poison: bool, followers: dict[str, LogFollower]) -> None:
     while logs.grow():
         extents = _kind(logs.extents(), poison=poison)
         for name in chosen_logs(extents, who):
             # a process that came later has a log that we have not seen the beginning of
-            follower = followers.setdefault(name, Follower(logs, name))
+            follower = followers.setdefault(name, LogFollower(logs, name))
             for line in follower.new_lines(extents[name]):
                 _show(name, line, alone=name == who)
         if _reader_left(LOOK_EVERY):

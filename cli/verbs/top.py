@@ -9,7 +9,7 @@ import click
 
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.reading.topologies import open_state, require_alive
-from heronpy.cli.reading.watched import Watched
+from heronpy.cli.reading.watched import PolledTopologies
 from heronpy.cli.views.live_table import snapshot, terminal_width, watch
 from heronpy.cli.views.output import echo_json
 from heronpy.kernel.config import Config
@@ -22,7 +22,10 @@ from heronpy.kernel.config import Config
 @takes_settings
 def command(config: Config, name: str, once: bool, output: str) -> None:
     """Watch the numbers of topology NAME, refreshed each second; q or Ctrl-C leaves."""
-    with open_state(config) as state, Watched(state, [require_alive(config, state, name)]) as watched:
+    with (
+        open_state(config) as state,
+        PolledTopologies(state, [require_alive(config, state, name)]) as watched,
+    ):
         if output == "json":
             echo_json(watched.statuses()[0])
         elif once:

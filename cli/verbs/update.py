@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import click
 
-from heronpy.cli.changing.proposal import Proposal, Situation, look, propose
+from heronpy.cli.changing.proposal import InForce, Proposal, look, propose
 from heronpy.cli.changing.runtime_keys import parse_runtime_config
 from heronpy.cli.changing.update_checks import (
     doubts,
@@ -25,7 +25,7 @@ from heronpy.cli.options import duration, takes_name, takes_output, takes_settin
 from heronpy.cli.reading.topologies import open_state, require, require_alive, settled_status
 from heronpy.cli.requester import requester
 from heronpy.cli.views.output import echo_json
-from heronpy.cli.views.progress import Progress
+from heronpy.cli.views.progress_line import ProgressLine
 from heronpy.cli.views.update_progress import Phases
 from heronpy.cli.views.update_view import (
     diff_json,
@@ -173,7 +173,7 @@ def _show_diff(
 def _run(
     config: Config,
     state: StateManager,
-    now: Situation,
+    now: InForce,
     status: TopologyStatus,
     proposal: Proposal,
     wanted: Mapping[str, int],
@@ -233,7 +233,7 @@ def _follow(
     choices: Choices,
     undo: str,
 ) -> bool:
-    progress = Progress()
+    progress = ProgressLine()
 
     def echo(line: str) -> None:
         progress.clear()

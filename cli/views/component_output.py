@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from heronpy.cli.reading.log_files import Follower, Logs
+from heronpy.cli.reading.log_files import LogFollower, Logs
 
 #: a line of the instance's logging, as container/processes/child.py formats it
 _LOGGED = re.compile(r"[-\d]{10} [:,\d]{12} (?P<level>[A-Z]+) \[(?P<logger>\S+)\] (?P<text>.*)")
@@ -16,14 +16,14 @@ class ComponentOutput:
 
     def __init__(self, logs: Logs) -> None:
         self._logs = logs
-        self._followers: dict[str, Follower] = {}
+        self._followers: dict[str, LogFollower] = {}
 
     def new_lines(self) -> Iterator[str]:
         """What came since the last call, each line behind its task: "count[1] | heron 12"."""
         for task, extent in sorted(self._logs.extents().items()):
             if not task.endswith("]"):
                 continue  # of a manager, not of a component
-            follower = self._followers.setdefault(task, Follower(self._logs, task))
+            follower = self._followers.setdefault(task, LogFollower(self._logs, task))
             for line in follower.new_lines(extent):
                 shown = _as_shown(line)
                 if shown is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from heronpy.container.executor.supervisor import Wanted
+from heronpy.container.executor.supervisor import DesiredChild
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER, manager_name
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
@@ -15,13 +15,15 @@ StartMethod = Literal["zygote", "spawn"]
 START_KEY = "heronpy.start"
 
 
-def wanted_children(container: int, packing: PackingPlan, topology: LogicalPlan, start: str) -> list[Wanted]:
+def wanted_children(
+    container: int, packing: PackingPlan, topology: LogicalPlan, start: str
+) -> list[DesiredChild]:
     """The children of this container's executor under this plan; `start` is the setting container.start."""
     if container == 0:
-        return [Wanted("topology_master", "topology-master")]
+        return [DesiredChild("topology_master", "topology-master")]
     wanted = [
-        Wanted("stream_manager", manager_name(STREAM_MANAGER, container)),
-        Wanted("metrics_manager", manager_name(METRICS_MANAGER, container)),
+        DesiredChild("stream_manager", manager_name(STREAM_MANAGER, container)),
+        DesiredChild("metrics_manager", manager_name(METRICS_MANAGER, container)),
     ]
     placed = next((each.instances for each in packing.containers if each.id == container), ())
     methods = {
@@ -29,7 +31,7 @@ def wanted_children(container: int, packing: PackingPlan, topology: LogicalPlan,
     }
     for each in placed:
         label = f"{each.component}[{each.index}]"
-        wanted.append(Wanted("instance", label, each.task, methods.get(each.component, "zygote")))
+        wanted.append(DesiredChild("instance", label, each.task, methods.get(each.component, "zygote")))
     return wanted
 
 

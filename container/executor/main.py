@@ -17,12 +17,12 @@ from heronpy.container.execution import await_execution, is_current, read_execut
 from heronpy.container.executor.desired_children import wanted_children
 from heronpy.container.executor.executor_node import ExecutorRecord
 from heronpy.container.executor.reaper import end_strangers, reap
-from heronpy.container.executor.supervisor import Clock, Supervisor, Wanted
+from heronpy.container.executor.supervisor import DesiredChild, Moment, Supervisor
 from heronpy.container.folders import make_sockets_folder
 from heronpy.container.processes.child import Start, configure_logging, log_caps
-from heronpy.container.processes.zygote_client import CHILD, ZYGOTE, Nursery, spawn
+from heronpy.container.processes.zygote_client import CHILD, ZYGOTE, ZygoteClient, spawn
 from heronpy.container.restart_policy import RestartPolicy
-from heronpy.container.watchdog.for_scheduler import SchedulerKeeper
+from heronpy.container.watchdog.for_scheduler import SchedulerWatchdog
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import (
     DamagedNode,
@@ -35,7 +35,7 @@ from heronpy.kernel.errors import (
 )
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.launch import TopologyLaunch
-from heronpy.kernel.liveness.heartbeat_node import Pulse
+from heronpy.kernel.liveness.heartbeat_node import HeartbeatNode
 from heronpy.kernel.liveness.lifeline import has_beaten
 from heronpy.kernel.logs.log_file import cap_logs
 from heronpy.kernel.machine.private import make_private
@@ -69,7 +69,7 @@ class Executor:
         launch_file: str,
         container: int,
         state: StateManager,
-        nursery: Nursery,
+        nursery: ZygoteClient,
         child: Sequence[str] = CHILD,
         lifeline: int | None = None,
     ) -> None:
@@ -86,7 +86,7 @@ class Executor:
         self._nursery = nursery
         self._record = ExecutorRecord(state, self._launch.topology, container)
         silence = self._config.number("container.silence")
-        self._pulse = Pulse(state, self._tree.pulse(container), silence)
+        self._pulse = HeartbeatNode(state, self._tree.pulse(container), silence)
         self._pulse_at = 0.0
         self._supervisor = Supervisor(
             container,
@@ -97,7 +97,7 @@ class Executor:
             lambda name: str(self._launch.logs / f"{name}.log"),
         )
         keeps = container == 0 and self._launch.keeper == "master"
-        self._keeper = SchedulerKeeper(launch_file, self._launch, state) if keeps else None
+        self._keeper = SchedulerWatchdog(launch_file, self._launch, state) if keeps else None
         self._patience = self._config.number("kill.timeout")
         self._log_caps = log_caps(self._config)
         #: exits of children whose start is not confirmed yet
@@ -193,7 +193,7 @@ class Executor:
             self._stopping = True
         self._wakeup.drain()
 
-    def _read_plan(self, clock: Clock) -> None:
+    def _read_plan(self, clock: Moment) -> None:
         self._read_plan_at = None
         try:
             # the update first: the packing plan changes before it is over, so nobody is dropped in between
@@ -218,7 +218,7 @@ class Executor:
         known = self._packing
         return known.to_json() if known and plan and plan.epoch == known.epoch else b""
 
-    def _start_child(self, wanted: Wanted, start: Start, lifeline: int) -> None:
+    def _start_child(self, wanted: DesiredChild, start: Start, lifeline: int) -> None:
         try:
             if wanted.start == "zygote":
                 self._nursery.fork(start, lifeline)
@@ -245,7 +245,7 @@ class Executor:
             if reply.pid in self._early:
                 self._supervisor.on_exit(reply.pid, self._early.pop(reply.pid), clock)
 
-    def _on_zygote_lost(self, reason: str, clock: Clock) -> None:
+    def _on_zygote_lost(self, reason: str, clock: Moment) -> None:
         """Children that run do not notice. One it forked without telling us must not run beside the next."""
         unanswered = self._nursery.close()
         if unanswered:
@@ -261,7 +261,7 @@ class Executor:
         if not self._nursery.waiting():
             self._early.clear()
 
-    def _beat(self, clock: Clock) -> None:
+    def _beat(self, clock: Moment) -> None:
         """Show the scheduler's process that this one runs."""
         self._pulse_at = clock.now + self._pulse.interval
         # children do so themselves, but not for what their own children write
@@ -274,7 +274,7 @@ class Executor:
         except StateError as error:
             log.warning("could not give a sign of life: %s", error)
 
-    def _publish(self, clock: Clock) -> None:
+    def _publish(self, clock: Moment) -> None:
         if self._ends != self._supervisor.ends:
             # an end is told without delay
             self._ends, self._publish_at = self._supervisor.ends, 0.0
@@ -334,15 +334,15 @@ class Executor:
         self._wakeup.wake()
 
 
-def _clock() -> Clock:
-    return Clock(time.monotonic(), time.time())
+def _clock() -> Moment:
+    return Moment(time.monotonic(), time.time())
 
 
 def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[str] = CHILD) -> int:
     """`python -m heronpy.container.executor.main LAUNCH_FILE CONTAINER_ID [--lifeline]`."""
     launch_file, container = os.path.abspath(argv[0]), int(argv[1])
     lifeline = take_lifeline() if "--lifeline" in argv else None
-    nursery = Nursery(launch_file, zygote)
+    nursery = ZygoteClient(launch_file, zygote)
     # it imports while we do the same
     nursery.open()
     launch = TopologyLaunch.read_or_exit(launch_file)
@@ -367,7 +367,7 @@ def run_container(
     launch_file: str,
     container: int,
     state: StateManager,
-    nursery: Nursery,
+    nursery: ZygoteClient,
     child: Sequence[str] = CHILD,
     lifeline: int | None = None,
 ) -> int:
@@ -395,7 +395,7 @@ def _await_execution(
         return
     except DamagedNode:
         silence = Config.from_plain(launch.config).number("container.silence")
-        pulse = Pulse(state, Tree(launch.topology).pulse(container), silence)
+        pulse = HeartbeatNode(state, Tree(launch.topology).pulse(container), silence)
 
     def pause(seconds: float) -> None:
         if lifeline is None:

@@ -16,7 +16,7 @@ from heronpy.container.processes.child import Start
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.kernel.launch import Child, Role
 from heronpy.kernel.liveness.lifeline import lifeline
-from heronpy.kernel.liveness.silence import Vigil
+from heronpy.kernel.liveness.silence import SilenceDetector
 from heronpy.kernel.tree.paths import START_BITS, ChildView
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ QUIET_SECONDS = 3.0
 START_SECONDS = 30.0
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class DesiredChild(msgspec.Struct, frozen=True):
     """A process that should run."""
 
     role: Role
@@ -40,17 +40,17 @@ class Wanted(msgspec.Struct, frozen=True):
     start: Literal["zygote", "spawn"] = "zygote"
 
 
-class Clock(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True):
     """One moment on both clocks: deadlines use the monotonic one, people the other."""
 
     now: float
     wall: float
 
 
-class Ward:
+class SupervisedChild:
     """One child, over all its lives."""
 
-    def __init__(self, wanted: Wanted, clock: Clock) -> None:
+    def __init__(self, wanted: DesiredChild, clock: Moment) -> None:
         self.wanted = wanted
         self.restarts = Restarts()
         #: 0 while it is not running, or its start is not confirmed yet
@@ -103,7 +103,7 @@ class Ward:
 
 
 #: told how to start a child; the pid comes back through Supervisor.on_started
-StartChild = Callable[[Wanted, Start, int], None]
+StartChild = Callable[[DesiredChild, Start, int], None]
 
 
 class Supervisor:
@@ -126,13 +126,13 @@ class Supervisor:
         self._starts = 0
         #: how many children have ended, or could not be started
         self.ends = 0
-        self._wards: dict[str, Ward] = {}
+        self._wards: dict[str, SupervisedChild] = {}
         #: by incarnation
-        self._vigil: Vigil[int] = Vigil(silence)
+        self._vigil: SilenceDetector[int] = SilenceDetector(silence)
         #: no longer wanted, not yet gone
-        self._leaving: list[Ward] = []
+        self._leaving: list[SupervisedChild] = []
 
-    def want(self, wanted: Iterable[Wanted], clock: Clock, patience: float) -> None:
+    def want(self, wanted: Iterable[DesiredChild], clock: Moment, patience: float) -> None:
         """Start who is new and end who is not in the list; touch no other."""
         by_name = {each.name: each for each in wanted}
         for name, ward in list(self._wards.items()):
@@ -141,21 +141,21 @@ class Supervisor:
                 self._dismiss(ward, clock.now + patience)
         for name, each in by_name.items():
             if name not in self._wards:
-                self._wards[name] = Ward(each, clock)
+                self._wards[name] = SupervisedChild(each, clock)
 
     def lifelines(self) -> list[tuple[int, socket.socket]]:
         """Incarnation and our end of the lifeline of everybody who should give signs of life."""
         lines = ((ward.incarnation, ward.lifeline) for ward in self._wards.values())
         return [(incarnation, line) for incarnation, line in lines if line is not None]
 
-    def hear(self, beaten: Iterable[int], clock: Clock) -> None:
+    def hear(self, beaten: Iterable[int], clock: Moment) -> None:
         """These have given a sign of life since the last call. Must come before tick(), which judges."""
         self._vigil.look(clock.now)
         for incarnation in beaten:
             if self._vigil.awaits(incarnation):
                 self._vigil.hear(incarnation)
 
-    def tick(self, clock: Clock) -> None:
+    def tick(self, clock: Moment) -> None:
         """Start who is due; kill who is silent, or was asked to leave and has not."""
         for ward in self._wards.values():
             if not ward.incarnation and not ward.given_up and ward.due <= clock.now:
@@ -181,7 +181,7 @@ class Supervisor:
         look = self._vigil.next_look()
         return min([*due, *patience, *([] if look is None else [look])], default=None)
 
-    def on_started(self, incarnation: int, pid: int, clock: Clock) -> None:
+    def on_started(self, incarnation: int, pid: int, clock: Moment) -> None:
         for ward in (*self._wards.values(), *self._leaving):
             if ward.incarnation == incarnation:
                 ward.pid, ward.since = pid, clock.wall
@@ -190,7 +190,7 @@ class Supervisor:
                 else:
                     self._vigil.expect(incarnation, START_SECONDS)
 
-    def on_exit(self, pid: int, status: int, clock: Clock) -> bool:
+    def on_exit(self, pid: int, status: int, clock: Moment) -> bool:
         """A child was reaped; False when it is none of ours."""
         for ward in (*self._wards.values(), *self._leaving):
             if ward.pid == pid:
@@ -198,7 +198,7 @@ class Supervisor:
                 return True
         return False
 
-    def on_start_failed(self, incarnation: int, reason: str, clock: Clock) -> None:
+    def on_start_failed(self, incarnation: int, reason: str, clock: Moment) -> None:
         for ward in (*self._wards.values(), *self._leaving):
             if ward.incarnation == incarnation:
                 self._ended(ward, f"could not start: {reason}", clock)
@@ -225,7 +225,7 @@ class Supervisor:
         for ward in (*self._wards.values(), *self._leaving):
             ward.kill()
 
-    def _launch(self, ward: Ward, clock: Clock) -> None:
+    def _launch(self, ward: SupervisedChild, clock: Moment) -> None:
         self._starts += 1
         ward.incarnation = self._incarnation << START_BITS | self._starts
         ward.started, ward.since = clock.now, clock.wall
@@ -237,14 +237,14 @@ class Supervisor:
         )
         self._start(wanted, Start(child, self._log_path(wanted.name)), descriptor)
 
-    def _dismiss(self, ward: Ward, until: float) -> None:
+    def _dismiss(self, ward: SupervisedChild, until: float) -> None:
         if ward.incarnation:
             self._vigil.forget(ward.incarnation)
             ward.patience = until
             ward.signal(signal.SIGTERM)
             self._leaving.append(ward)
 
-    def _ended(self, ward: Ward, how: str, clock: Clock) -> None:
+    def _ended(self, ward: SupervisedChild, how: str, clock: Moment) -> None:
         self.ends += 1
         ward.let_go()
         self._vigil.forget(ward.incarnation)

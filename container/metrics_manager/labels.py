@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from heronpy.kernel.plans import Task
+from heronpy.kernel.plans import PlacedTask
 from heronpy.kernel.plugin.metric_sink import Sample
 from heronpy.kernel.protocol import MetricsReport
 
 
 def labelled(
-    reports: Iterable[MetricsReport], tasks: Mapping[int, Task], topology: str, container: int
+    reports: Iterable[MetricsReport], tasks: Mapping[int, PlacedTask], topology: str, container: int
 ) -> list[Sample]:
     """Every number with the topology, container and process it belongs to."""
     samples = []
@@ -23,7 +23,7 @@ def labelled(
     return samples
 
 
-def _process(report: MetricsReport, tasks: Mapping[int, Task]) -> dict[str, str]:
+def _process(report: MetricsReport, tasks: Mapping[int, PlacedTask]) -> dict[str, str]:
     task = tasks.get(report.task)
     if task is None:
         return {"component": report.source or "unknown", "task": str(report.task)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from heronpy.kernel.logs.log_server import LogDesk
+from heronpy.kernel.logs.log_server import LogServer
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import LogRequest, LogsRequest
 from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree.paths import Tree
-from heronpy.kernel.tree.registrations import Follower, client_keys
+from heronpy.kernel.tree.registrations import NodeFollower, client_keys
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +27,10 @@ class LogPort:
         self._gatekeeper = transport.gatekeeper
         self._router = transport.router_tcp()
         self._mailbox = Mailbox(self._router, log)
-        self._desk = LogDesk(logs, self._router)
+        self._desk = LogServer(logs, self._router)
         self._gatekeeper.serve(reactor)
         reactor.register(self._router, self._on_requests)
-        Follower(state, reactor, self._admit).follow(tree.clients)
+        NodeFollower(state, reactor, self._admit).follow(tree.clients)
         self._admit()
 
     @property

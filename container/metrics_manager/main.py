@@ -15,8 +15,8 @@ from heronpy.kernel.errors import StateError
 from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.machine.private import make_private
-from heronpy.kernel.master.connection import MasterLink
-from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.master.connection import MasterConnection
+from heronpy.kernel.plans import PhysicalPlan, PlacedTask
 from heronpy.kernel.plugin.metric_sink import MetricSink
 from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.registry import Registry
@@ -26,7 +26,7 @@ from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree.mending import MEND_EVERY
 from heronpy.kernel.tree.paths import Registration, Tree
-from heronpy.kernel.tree.registrations import Follower, read, register, stay_registered
+from heronpy.kernel.tree.registrations import NodeFollower, read, register, stay_registered
 
 if TYPE_CHECKING:
     from heronpy.kernel.launch import Child, TopologyLaunch
@@ -79,9 +79,9 @@ class MetricsManager:
             socket_path(launch.container_sockets(child.container), METRICS_SOCKET)
         )
         identity = container_identity(child.container, child.incarnation)
-        self._master = MasterLink(transport, state, self._tree, identity)
-        self._follower = Follower(state, reactor, self._refresh)
-        self._tasks: dict[int, Task] = {}
+        self._master = MasterConnection(transport, state, self._tree, identity)
+        self._follower = NodeFollower(state, reactor, self._refresh)
+        self._tasks: dict[int, PlacedTask] = {}
         #: task id, or the name of a process that is no task
         self._reports: dict[int | str, MetricsReport] = {}
         self._sinks: dict[str, MetricSink] = {}

@@ -46,7 +46,7 @@ def _start(argv: list[str], inherited: int) -> int:
     return os.posix_spawn(argv[0], argv, os.environ, setsigdef=[signal.SIGPIPE])
 
 
-class Nursery:
+class ZygoteClient:
     """The executor's end of the zygote. Never blocks; replies come when the socket is readable."""
 
     def __init__(self, launch_file: str, command: Sequence[str] = ZYGOTE) -> None:

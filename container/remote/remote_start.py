@@ -17,7 +17,7 @@ import msgspec
 from heronpy.container.execution import is_current
 from heronpy.container.executor.main import run_container, take_lifeline
 from heronpy.container.processes.child import configure_logging
-from heronpy.container.processes.zygote_client import Nursery
+from heronpy.container.processes.zygote_client import ZygoteClient
 from heronpy.container.scheduler import scheduler_host
 from heronpy.kernel.config import Config
 from heronpy.kernel.config.config import DEFAULT
@@ -40,7 +40,7 @@ HOST = "_HERONPY_HOST"
 STALE = 86400.0
 
 
-class Guest:
+class RemoteStart:
     """The topology's folder on this machine. Several containers may share it; the last one removes it."""
 
     def __init__(self, launch_file: Path, lock: int) -> None:
@@ -128,7 +128,7 @@ def refuse_missing_plugins(config: Config, registry: Registry) -> None:
 def main(argv: Sequence[str]) -> int:
     """Words: `container LAUNCH LOCK K [--lifeline]`, or `host LAUNCH LOCK`."""
     role, launch_file, lock, *words = argv
-    guest = Guest(Path(launch_file), int(lock))
+    guest = RemoteStart(Path(launch_file), int(lock))
     config = Config.from_plain(guest.launch.config)
     with contextlib.suppress(PermissionError):  # whoever started us did so in a session of our own
         os.setsid()
@@ -153,11 +153,11 @@ def main(argv: Sequence[str]) -> int:
         state.close()
 
 
-def _contain(guest: Guest, state: StateManager, container: int, *, lifeline: bool) -> int:
+def _contain(guest: RemoteStart, state: StateManager, container: int, *, lifeline: bool) -> int:
     guest.succeed(container)
     line = take_lifeline() if lifeline else None
     guest.write_output_to(f"container-{container}")
-    nursery = Nursery(str(guest.launch_file))
+    nursery = ZygoteClient(str(guest.launch_file))
     nursery.open()
     return run_container(str(guest.launch_file), container, state, nursery, lifeline=line)
 

@@ -18,8 +18,8 @@ from heronpy.container.folders import launch_file, renew_sockets
 from heronpy.container.processes.child import configure_logging
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.scheduler.launcher import TopologyLauncher
-from heronpy.container.scheduler.scheduler_loop import SchedulerHost
-from heronpy.container.scheduler.scheduler_process import MODULE, HostNode
+from heronpy.container.scheduler.scheduler_loop import SchedulerLoop
+from heronpy.container.scheduler.scheduler_process import MODULE, SchedulerNode
 from heronpy.container.teardown import vanished
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, NodeExists, UserError
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 READY = b"ready"
 
 
-class HostFailed(UserError):
+class SchedulerStartFailed(UserError):
     """The scheduler's process did not come up; why is in its log."""
 
 
@@ -70,7 +70,7 @@ def start(file: Path, *, timeout: float = 120.0) -> None:
         if not said:
             tail = "\n".join(log_file.read_text(errors="replace").splitlines()[-TAIL:])
             msg = f"the scheduler's process did not start; the end of {log_file}:\n{tail}"
-            raise HostFailed(msg)
+            raise SchedulerStartFailed(msg)
 
 
 def revive(config: Config, state: StateManager, name: str) -> bool:
@@ -141,7 +141,7 @@ def host(file: str, ready: int | None = None) -> None:
             _tell(ready)
         else:
             renew_sockets(Path(file))
-            SchedulerHost(file, state, scheduler).run(lambda: _tell(ready))
+            SchedulerLoop(file, state, scheduler).run(lambda: _tell(ready))
     finally:
         state.close()
 
@@ -163,7 +163,7 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
         msg = f"topology {name!r} is being killed"
         raise UserError(msg, hint=f"heronpy kill {name}, if it stays so")
     scheduler = registry.scheduler(execution.scheduler)()
-    node = HostNode.of_this_process({})
+    node = SchedulerNode.of_this_process({})
     try:
         state.create(tree.scheduler, NODE.encode(node), ephemeral=True)
     except NodeExists:

@@ -14,15 +14,15 @@ from heronpy.container.kept_checkpoints import require_store
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.scheduler.launcher import TopologyLauncher
-from heronpy.container.scheduler.scheduler_process import HostNode
+from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.container.teardown import announce_leaving, clear_topology
 from heronpy.container.watchdog.beside import KeptAlive
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, UserError
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.launch import TopologyLaunch
-from heronpy.kernel.liveness.heartbeat_node import Pulse, PulseReader
-from heronpy.kernel.liveness.silence import Vigil
+from heronpy.kernel.liveness.heartbeat_node import HeartbeatNode, HeartbeatReader
+from heronpy.kernel.liveness.silence import SilenceDetector
 from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, union
 from heronpy.kernel.plugin import ContainerExit, Scheduler, StateManager
@@ -44,7 +44,7 @@ FOLLOW_AGAIN = 5.0
 STATE_RETRY = 1.0
 
 
-class SchedulerHost:
+class SchedulerLoop:
     """Feeds one scheduler: exits go through the restart policy, requests come from the state tree."""
 
     def __init__(self, launch_file: str, state: StateManager, scheduler: Scheduler) -> None:
@@ -75,10 +75,10 @@ class SchedulerHost:
         self._given_up: set[int] = set()
         #: containers without room, as the state tree says it
         self._waiting = (reported(state, self._tree.waiting, Waiting) or Waiting()).containers
-        self._pulses = PulseReader(state, self._config.number("container.silence"))
+        self._pulses = HeartbeatReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
         #: awaits container 0
-        self._missed: Vigil[int] = Vigil(
+        self._missed: SilenceDetector[int] = SilenceDetector(
             self._config.number("container.lost"), longest=self._pulses.vigil.interval
         )
         beside = self._launch.keeper == "beside"
@@ -88,7 +88,9 @@ class SchedulerHost:
 
     def run(self, on_ready: Callable[[], None]) -> None:
         """Until the topology is killed, or this process is asked to go; containers outlive the latter."""
-        pulse = Pulse(self._state, self._tree.scheduler_pulse, self._config.number("container.silence"))
+        pulse = HeartbeatNode(
+            self._state, self._tree.scheduler_pulse, self._config.number("container.silence")
+        )
         with pulse.in_background(on_fenced=self._on_fenced):
             self._startup()
             on_ready()
@@ -110,7 +112,7 @@ class SchedulerHost:
         self._scheduler.initialize(self._config, self._launcher)
         self._start_missing()
         # not before: a scheduler may have something to link to only when it has started containers
-        node = HostNode.of_this_process(self._scheduler.links())
+        node = SchedulerNode.of_this_process(self._scheduler.links())
         version = self._state.get(self._tree.scheduler).version
         self._state.set(self._tree.scheduler, NODE.encode(node), version=version)
 
@@ -171,10 +173,10 @@ class SchedulerHost:
         """Write again what is damaged of what this process says of itself, and holds of others."""
         self._mender.look()
         try:
-            read(self._state, self._tree.scheduler, HostNode)
+            read(self._state, self._tree.scheduler, SchedulerNode)
         except DamagedNode as damage:
             log.error("%s; it is made again", damage)
-            node = HostNode.of_this_process(self._scheduler.links())
+            node = SchedulerNode.of_this_process(self._scheduler.links())
             self._state.delete(self._tree.scheduler)
             self._state.create(self._tree.scheduler, NODE.encode(node), ephemeral=True)
 
@@ -195,7 +197,7 @@ class SchedulerHost:
     def _claim_again(self) -> None:
         """The state tree took us for dead: another may have been started, which then does our work."""
         session = self._state.session
-        node = HostNode.of_this_process(self._scheduler.links())
+        node = SchedulerNode.of_this_process(self._scheduler.links())
         try:
             self._state.create(self._tree.scheduler, NODE.encode(node), ephemeral=True)
         except NodeExists:

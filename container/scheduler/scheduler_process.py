@@ -27,7 +27,7 @@ MODULE = "heronpy.container.scheduler.scheduler_host"
 END_SECONDS = 5.0
 
 
-class HostNode(msgspec.Struct, frozen=True):
+class SchedulerNode(msgspec.Struct, frozen=True):
     """Value of the ephemeral nodes /NAME/scheduler and /NAME/keeper."""
 
     pid: int
@@ -39,7 +39,7 @@ class HostNode(msgspec.Struct, frozen=True):
     links: dict[str, str] = {}
 
     @classmethod
-    def of_this_process(cls, links: Mapping[str, str]) -> HostNode:
+    def of_this_process(cls, links: Mapping[str, str]) -> SchedulerNode:
         ours = process(os.getpid())
         assert ours is not None
         return cls(ours.pid, socket.gethostname(), ours.started, boot_id(), dict(links))
@@ -47,11 +47,11 @@ class HostNode(msgspec.Struct, frozen=True):
 
 def links(state: StateManager, topology: str) -> dict[str, str]:
     """Where a person can look, as its scheduler says; nothing while it has no process."""
-    node = reported(state, Tree(topology).scheduler, HostNode)
+    node = reported(state, Tree(topology).scheduler, SchedulerNode)
     return node.links if node is not None else {}
 
 
-class HostProcess:
+class SchedulerProcess:
     """Held by a pidfd, so that its pid cannot change hands meanwhile."""
 
     def __init__(self, state: StateManager, path: str) -> None:
@@ -61,7 +61,7 @@ class HostProcess:
         self._pid = 0
         self._pidfd: int | None = None
         try:
-            found = read_version(state, path, HostNode, any_format=True)
+            found = read_version(state, path, SchedulerNode, any_format=True)
         except DamagedNode as damage:
             log.warning("%s", damage)
             self.present = True  # its process writes it again
@@ -70,7 +70,7 @@ class HostProcess:
         if found is not None and found[0].boot == boot_id():
             self._open(found[0])
 
-    def _open(self, node: HostNode) -> None:
+    def _open(self, node: SchedulerNode) -> None:
         try:
             self._pid, self._pidfd = node.pid, os.pidfd_open(node.pid)
         except ProcessLookupError:

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from heronpy.container.execution import await_execution, is_current
 from heronpy.container.processes.child import configure_logging
 from heronpy.container.processes.detached import start_detached
-from heronpy.container.scheduler.scheduler_process import HostNode
-from heronpy.container.watchdog.for_scheduler import SchedulerKeeper
+from heronpy.container.scheduler.scheduler_process import SchedulerNode
+from heronpy.container.watchdog.for_scheduler import SchedulerWatchdog
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, StateError
 from heronpy.kernel.formats import NODE
@@ -35,14 +35,14 @@ MODULE = "heronpy.container.watchdog.beside"
 LOOK_SECONDS = 5.0
 
 
-class Keeper:
+class Watchdog:
     """Single by its ephemeral node, as the scheduler's process is by its own."""
 
     def __init__(self, launch_file: str, launch: TopologyLaunch, state: StateManager) -> None:
         self._launch = launch
         self._state = state
         self._tree = Tree(launch.topology)
-        self._keeper = SchedulerKeeper(launch_file, launch, state)
+        self._keeper = SchedulerWatchdog(launch_file, launch, state)
         self._wakeup = Wakeup()
         self._stopping = False
 
@@ -73,7 +73,7 @@ class Keeper:
     def _claim(self) -> int:
         session = self._state.session
         try:
-            value = NODE.encode(HostNode.of_this_process({}))
+            value = NODE.encode(SchedulerNode.of_this_process({}))
             self._state.create(self._tree.keeper, value, ephemeral=True)
         except NodeExists:
             self._stopping = True
@@ -81,7 +81,7 @@ class Keeper:
 
     def _stay(self) -> None:
         try:
-            read(self._state, self._tree.keeper, HostNode)
+            read(self._state, self._tree.keeper, SchedulerNode)
         except DamagedNode as damage:
             log.warning("%s; it is made again", damage)
             self._state.delete(self._tree.keeper)
@@ -123,7 +123,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         await_execution(state, launch)
         if is_current(state, launch):
-            Keeper(argv[0], launch, state).run()
+            Watchdog(argv[0], launch, state).run()
     finally:
         state.close()
     return 0

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from heronpy.container.execution import is_current
 from heronpy.container.processes.detached import start_detached
 from heronpy.container.restart_policy import RestartPolicy, Restarts
-from heronpy.container.scheduler.scheduler_process import MODULE, HostProcess
+from heronpy.container.scheduler.scheduler_process import MODULE, SchedulerProcess
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.launch import TopologyLaunch
-from heronpy.kernel.liveness.heartbeat_node import PulseReader
+from heronpy.kernel.liveness.heartbeat_node import HeartbeatReader
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree.paths import Tree
 
@@ -28,7 +28,7 @@ GRACE = 2.0
 GONE = 1.0
 
 
-class SchedulerKeeper:
+class SchedulerWatchdog:
     """Starts scheduler hosts; the ephemeral node that each must create keeps it single."""
 
     def __init__(self, launch_file: str, launch: TopologyLaunch, state: StateManager) -> None:
@@ -40,10 +40,10 @@ class SchedulerKeeper:
         self._started = 0.0
         tree = Tree(launch.topology)
         self._path, self._pulse, self._leaving = tree.scheduler, tree.scheduler_pulse, tree.leaving
-        self._pulses = PulseReader(state, Config.from_plain(launch.config).number("container.silence"))
+        self._pulses = HeartbeatReader(state, Config.from_plain(launch.config).number("container.silence"))
         self._look_at = 0.0
         self._gone_at = 0.0
-        self._host: HostProcess | None = None
+        self._host: SchedulerProcess | None = None
         #: when to start one, unless its node appears before
         self._due: float | None = None
         self._changed = True
@@ -83,7 +83,7 @@ class SchedulerKeeper:
             return
         silence = f"has been silent for {vigil.quiet(self._pulse):.0f} s"
         self._pulses.give_up(self._pulse)
-        with HostProcess(self._state, Tree(self._launch.topology).scheduler) as host:
+        with SchedulerProcess(self._state, Tree(self._launch.topology).scheduler) as host:
             if host.here:
                 # its node goes with it, and the watch on that tells us to start another
                 host.kill(silence)
@@ -98,7 +98,7 @@ class SchedulerKeeper:
     def _look_again(self) -> None:
         if self._host is not None:
             self._host.close()
-        self._host = HostProcess(self._state, Tree(self._launch.topology).scheduler)
+        self._host = SchedulerProcess(self._state, Tree(self._launch.topology).scheduler)
 
     def _next_start(self, now: float) -> float:
         if not self._started:

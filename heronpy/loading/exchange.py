@@ -10,7 +10,7 @@ import msgspec
 from heronpy.kernel.plans import LogicalPlan, Source
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class LoadRequest(msgspec.Struct, frozen=True):
     """What is to be loaded."""
 
     source: Source

@@ -16,7 +16,7 @@ import msgspec
 from heronpy.kernel.errors import TopologyError, UsageError, did_you_mean
 from heronpy.kernel.plans import LogicalPlan, Source
 from heronpy.kernel.plans.validate import validate
-from heronpy.loading.exchange import Outcome, Wanted, result_file, wanted_file
+from heronpy.loading.exchange import LoadRequest, Outcome, result_file, wanted_file
 
 #: children write here what the file prints: standard output belongs to the command
 _STDERR = 2
@@ -39,7 +39,7 @@ def load_topologies(
     the file ended by itself before it submitted one, as after `--help`.
     """
     source = source_of(file, argv)
-    outcome = _run(Wanted(source, dict(overrides)))
+    outcome = _run(LoadRequest(source, dict(overrides)))
     name = os.path.basename(source.file)
     if outcome.usage:
         msg = f"{name} refused its arguments {' '.join(argv) or '(none)'}; what it says is above"
@@ -69,7 +69,7 @@ def source_of(file: str | os.PathLike[str], argv: Sequence[str] = ()) -> Source:
     return Source(file=str(path), argv=(given, *argv), paths=tuple(dict.fromkeys(paths)))
 
 
-def _run(wanted: Wanted) -> Outcome:
+def _run(wanted: LoadRequest) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="heronpy-load-") as folder:
         wanted_file(folder).write_bytes(msgspec.json.encode(wanted))
         command = [sys.executable, "-u", "-P", "-m", "heronpy.loading.run", folder]

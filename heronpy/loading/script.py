@@ -12,14 +12,14 @@ import msgspec
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan, Source
-from heronpy.loading.exchange import Outcome, Wanted, result_file, wanted_file
+from heronpy.loading.exchange import LoadRequest, Outcome, result_file, wanted_file
 from heronpy.loading.findable import check_findable, class_of
 from heronpy.loading.remedies import remedy
 from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
-from heronpy.logical import to_logical_plan
+from heronpy.logical_plan import to_logical_plan
 from heronpy.state import state_is_by_task
-from heronpy.submission import submissions
+from heronpy.submissions import submissions
 from heronpy.topology import Topology, TopologyType
 
 HOW_TO = "a subclass of heronpy.Topology with specs in its body, or TopologyBuilder(…).build_and_submit()"
@@ -27,11 +27,11 @@ HOW_TO = "a subclass of heronpy.Topology with specs in its body, or TopologyBuil
 
 def main(folder: str) -> None:
     """Load the file that FOLDER names and leave the outcome there."""
-    outcome = load(msgspec.json.decode(wanted_file(folder).read_bytes(), type=Wanted))
+    outcome = load(msgspec.json.decode(wanted_file(folder).read_bytes(), type=LoadRequest))
     result_file(folder).write_bytes(msgspec.json.encode(outcome))
 
 
-def load(wanted: Wanted) -> Outcome:
+def load(wanted: LoadRequest) -> Outcome:
     """Run the file as `__main__`; this process is good for nothing else afterwards."""
     source = wanted.source
     name = os.path.basename(source.file)
@@ -87,7 +87,7 @@ def _defined_in(module: ModuleType) -> list[type[Topology]]:
     return list(dict.fromkeys(found))
 
 
-def _planned(topologies: list[type[Topology]], wanted: Wanted, module: ModuleType) -> Outcome:
+def _planned(topologies: list[type[Topology]], wanted: LoadRequest, module: ModuleType) -> Outcome:
     plans = []
     try:
         for topology in topologies:

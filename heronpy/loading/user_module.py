@@ -13,7 +13,7 @@ from typing import Any
 
 from heronpy.kernel.errors import TopologyError, did_you_mean
 from heronpy.kernel.plans import Source
-from heronpy.submission import submissions
+from heronpy.submissions import submissions
 
 #: the module name that stands for the submitted file in a class path
 MAIN = "__main__"

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from heronpy.kernel.checkpoints.names import component_prefix, components_prefix
+from heronpy.kernel.checkpoints.object_names import component_prefix, components_prefix
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import ConfigError, UserError, did_you_mean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heronpy.kernel.errors import TopologyError, did_you_mean
-from heronpy.kernel.plans import Component, Input, LogicalPlan, Stream
+from heronpy.kernel.plans import Component, DeclaredStream, Input, LogicalPlan
 
 
 def component_called(logical: LogicalPlan, name: str, index: int | None = None) -> Component:
@@ -19,7 +19,7 @@ def component_called(logical: LogicalPlan, name: str, index: int | None = None) 
     return component
 
 
-def stream_called(component: Component, name: str) -> Stream:
+def stream_called(component: Component, name: str) -> DeclaredStream:
     stream = component.stream(name)
     if stream is None:
         known = [output.name for output in component.outputs]

@@ -19,8 +19,8 @@ from heronpy.kernel.plans import (
 )
 from heronpy.kernel.plans.validate import validate
 from heronpy.loading.user_module import find_class, resolve_class
-from heronpy.logical import to_logical_plan
-from heronpy.submission import submissions
+from heronpy.logical_plan import to_logical_plan
+from heronpy.submissions import submissions
 from heronpy.topology import Topology, TopologyBuilder
 
 Testable = type[Topology] | TopologyBuilder | LogicalPlan

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.groupings.fields import Fields
-from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task.build import Task
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.config.units import parse_duration

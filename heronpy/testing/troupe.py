@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.outbox import Stopping
-from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task.build import Task, build_task
-from heronpy.instances.task.spout import SpoutTask
+from heronpy.instances.task.spout_task import SpoutTask
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.spout import Spout

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from heronpy.instances.acking.ack_codec import Acks
 from heronpy.instances.acking.anchored import Anchored, Edges, HasId, TrackedId, pairs
 from heronpy.instances.acking.roots import task_of
-from heronpy.instances.acking.wire import Acks
 from heronpy.instances.counters import Counters
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.link import Link
-from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.flow.frame import ACK, Prefix, seal
 
 

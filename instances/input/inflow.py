@@ -8,21 +8,21 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from heronpy.instances.counters import Counters
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.alignment import Alignment, Cut
 from heronpy.instances.link import Link
 from heronpy.instances.positions import WorkedOff
-from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.credit import HELLO, Grant, LastWord, Receiving
 from heronpy.kernel.flow.frame import CREDIT, MARKER, Prefix, seal
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import task_name
 from heronpy.kernel.plans import PhysicalPlan
 
 log = logging.getLogger(__name__)
 
 
-class Delivery(NamedTuple):
+class QueuedFrame(NamedTuple):
     """A data frame that waits to be processed; or a marker, behind all that is to be done before it."""
 
     prefix: Prefix
@@ -76,9 +76,9 @@ class Inflow:
         #: tuples done since this moment
         self._done = 0
         self._measured_at = 0.0
-        self._complaints = Sparing(log)
-        self.inbox: deque[Delivery | Cut] = deque()
-        self.alignment: Alignment[Delivery] = Alignment(self.inbox, self._sources)
+        self._complaints = RateLimitedLog(log)
+        self.inbox: deque[QueuedFrame | Cut] = deque()
+        self.alignment: Alignment[QueuedFrame] = Alignment(self.inbox, self._sources)
 
     def _connect(self, plan: PhysicalPlan) -> list[int]:
         """Expect something of every task upstream in this plan; those that are new."""
@@ -156,7 +156,7 @@ class Inflow:
             self._awaited = 0
             self.alignment.stop()  # a barrier of a checkpoint that was given up may have come late
             mark = Prefix(MARKER, self._task, self._task, 0, 0, epoch, self._incarnation, self._run, 0)
-            self.inbox.append(Delivery(mark, b""))
+            self.inbox.append(QueuedFrame(mark, b""))
 
     def greet(self) -> None:
         """Tell every emitter that we are new: what our predecessor was sent will never be granted."""
@@ -176,9 +176,9 @@ class Inflow:
         self._counters.queued += prefix.tuples
         self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
         if prefix.source in self.alignment.ahead:
-            self.alignment.set_aside(Delivery(prefix, payload))
+            self.alignment.set_aside(QueuedFrame(prefix, payload))
         else:
-            self.inbox.append(Delivery(prefix, payload))
+            self.inbox.append(QueuedFrame(prefix, payload))
 
     def on_probe(self, prefix: Prefix, payload: bytes) -> None:
         """An emitter wants credit; one that is new tells how far its predecessors were."""

@@ -18,7 +18,7 @@ from heronpy.instances.output.moving import Moving
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.output.rerouting import Way
 from heronpy.kernel.errors import TopologyError, did_you_mean
-from heronpy.kernel.plans import Component, Input, PhysicalPlan, Stream
+from heronpy.kernel.plans import Component, DeclaredStream, Input, PhysicalPlan
 
 #: told of every emit: values, stream, tasks
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
@@ -57,7 +57,7 @@ class Outlet:
 
     __slots__ = ("direct", "direct_only", "groupings", "name", "number", "stream", "ways", "width")
 
-    def __init__(self, stream: Stream, number: int, ways: list[Way[Lane]]) -> None:
+    def __init__(self, stream: DeclaredStream, number: int, ways: list[Way[Lane]]) -> None:
         self.stream = stream
         #: in frames
         self.number = number

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
+from heronpy.instances.acking.ack_codec import encode_anchored
 from heronpy.instances.acking.anchored import Edges
-from heronpy.instances.acking.wire import encode_anchored
 from heronpy.instances.control_events import Meanwhile, nothing_new
 from heronpy.instances.counters import Counters
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.alignment import Cut
 from heronpy.instances.link import Link
 from heronpy.instances.output.channel import Channel, Lane
@@ -16,7 +17,6 @@ from heronpy.instances.output.codec import Codec, Row
 from heronpy.instances.output.exposure import Exposure
 from heronpy.instances.output.hold_ups import HoldUps
 from heronpy.instances.positions import Sent
-from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.credit import Grant, LastWord, Spending
 from heronpy.kernel.flow.frame import ANCHORED, BARRIER, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal

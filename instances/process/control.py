@@ -17,7 +17,7 @@ from heronpy.instances.progress import Progress
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.errors import MessageTooLarge, ProtocolError
 from heronpy.kernel.liveness.lifeline import beat, beat_interval
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import CONTROL_SOCKET, METRICS_SOCKET, socket_path, task_identity
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import (
@@ -52,7 +52,7 @@ ORPHANED = 75
 DUMB = 70
 
 
-class Losses(Protocol):
+class LossCounters(Protocol):
     """The counters that a beat carries."""
 
     missing: int
@@ -87,12 +87,12 @@ class Control:
         self._thread = threading.Thread(target=self._run, name="control", daemon=True)
         self._beat = InstanceBeat(task=task, incarnation=incarnation, pid=os.getpid(), state="starting")
         self._errors = 0
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
         self._planned = threading.Event()
         #: gives the numbers for the Metrics Manager once the task exists
         self.samples: Callable[[], list[Sample]] = list
         #: has what was lost, and what would be lost with us
-        self.losses: Losses | None = None
+        self.losses: LossCounters | None = None
         #: tells what the task keeps
         self.held: Callable[[], Held] = Held
         #: tells since which checkpoint it has not changed

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from heronpy.instances.control_events import News
+from heronpy.instances.control_events import ControlEvents
 from heronpy.instances.saving.recovery import has_runs, run_of
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.tree.update import BOTH_RUN, Update
 
 
-class Entry(NamedTuple):
+class Joining(NamedTuple):
     """By which plan, in which run, with what."""
 
     plan: PhysicalPlan
@@ -23,7 +23,7 @@ class Entry(NamedTuple):
     successor_in: Update | None = None
 
 
-def entry_of(news: News, task: int, incarnation: int) -> Entry | None:
+def entry_of(news: ControlEvents, task: int, incarnation: int) -> Joining | None:
     """None while the process is to wait: it is in no plan yet, or not among the members of a run."""
     plan, checkpoints, update = news.plan, news.checkpoints, news.update
     assert plan is not None
@@ -34,18 +34,18 @@ def entry_of(news: News, task: int, incarnation: int) -> Entry | None:
     if run is None:
         return None
     if update is not None and _is_restarted(update, plan, task):
-        return Entry(plan, run, checkpoints, waits=update.phase == "load", successor_in=update)
-    return Entry(plan, run, checkpoints)
+        return Joining(plan, run, checkpoints, waits=update.phase == "load", successor_in=update)
+    return Joining(plan, run, checkpoints)
 
 
-def _entry_by_next_plan(news: News, checkpoints: Checkpoints, task: int) -> Entry | None:
+def _entry_by_next_plan(news: ControlEvents, checkpoints: Checkpoints, task: int) -> Joining | None:
     """A task that the next plan is the first to have is there before that comes into force."""
     update, proposed = news.update, news.next_plan
     if update is None or proposed is None or update.epoch != proposed.epoch:
         return None
     if update.phase not in BOTH_RUN or not proposed.has(task):
         return None
-    return Entry(proposed, checkpoints.run if has_runs(proposed) else 0, checkpoints, waits=True)
+    return Joining(proposed, checkpoints.run if has_runs(proposed) else 0, checkpoints, waits=True)
 
 
 def _is_restarted(update: Update, plan: PhysicalPlan, task: int) -> bool:

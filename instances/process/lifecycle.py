@@ -10,24 +10,24 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heronpy.instances.control_events import Abandoned, Attention
+from heronpy.instances.control_events import Abandoned, EventInbox
 from heronpy.instances.counters import Counters
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.poison.finding import Finding
 from heronpy.instances.positions import Sent, WorkedOff
 from heronpy.instances.process.control import Control
 from heronpy.instances.process.forks import guard_forks
-from heronpy.instances.process.joining import Entry, entry_of
+from heronpy.instances.process.joining import Joining, entry_of
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.instances.saving.recovery import LeaveForNextRun, origin_of, rows_are_unsent
-from heronpy.instances.saving.snapshot import Keeping
+from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import Saved, load_checkpoint, load_handovers
 from heronpy.instances.saving.state.saver import Kind
-from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task.bolt import BoltTask
+from heronpy.instances.task.bolt_task import BoltTask
 from heronpy.instances.task.build import Task, build_task
 from heronpy.instances.task.runtime_config import RuntimeConfig
 from heronpy.instances.task.switching import Switching
-from heronpy.kernel.checkpoints.names import own_prefix
+from heronpy.kernel.checkpoints.object_names import own_prefix
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
@@ -49,7 +49,7 @@ GC_THRESHOLDS = (50_000, 20, 50)
 _PATIENCE = 0.5
 
 
-class Host:
+class TaskLifecycle:
     """Builds the task of this process, runs it, and builds it anew when it is abandoned."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Host:
             else:
                 return
 
-    def _wait_for_entry(self) -> Entry | None:
+    def _wait_for_entry(self) -> Joining | None:
         """What we are to take part in, and from where; None when we are told to end first."""
         child, control = self._child, self._control
         while not self._reactor.stopping:
@@ -99,12 +99,12 @@ class Host:
             self._link.pump(_PATIENCE)
         return None
 
-    def _live(self, entry: Entry) -> None:
+    def _live(self, entry: Joining) -> None:
         control, child = self._control, self._child
         task = self._task = self._build(entry)
         assert task.saving is not None
         assert task.saver is not None
-        attention = Attention(control)
+        attention = EventInbox(control)
         switching = Switching(
             task, entry.plan, control, task.saver, self._open_store, entry.run, waits=entry.waits
         )
@@ -114,14 +114,14 @@ class Host:
         task.parts.outbox.meanwhile = attention.peek
         self._loop(task, attention, switching, entry.run)
 
-    def _build(self, entry: Entry) -> Task:
+    def _build(self, entry: Joining) -> Task:
         child, control = self._child, self._control
         plan, run = entry.plan, entry.run
         self._counters.begin()
         self._lost_before = self._lost
         saved = self._load(entry)
         rows = rows_are_unsent(plan, entry.checkpoints, first=child.first)
-        keeping = Keeping(self._open_store, self._prefix, self._on_stored, saved, rows)
+        keeping = SavingSettings(self._open_store, self._prefix, self._on_stored, saved, rows)
         sent, worked_off = self._begin_positions(entry)
         task = build_task(
             plan,
@@ -147,7 +147,7 @@ class Host:
         control.hold_ups = task.parts.outbox.hold_ups.lasting
         return task
 
-    def _begin_positions(self, entry: Entry) -> tuple[Sent, WorkedOff]:
+    def _begin_positions(self, entry: Joining) -> tuple[Sent, WorkedOff]:
         """Nothing is noted in a run: whatever is lost in it, the next one begins with a checkpoint."""
         child, plan = self._child, entry.plan
         component = plan.task(child.task).component
@@ -159,7 +159,7 @@ class Host:
             WorkedOff.begin(*place, emitters) if noted and emitters else WorkedOff(),
         )
 
-    def _load(self, entry: Entry) -> Saved | None:
+    def _load(self, entry: Joining) -> Saved | None:
         """What the task begins with. If it cannot be had, this fails: only the master may take another."""
         if entry.successor_in is not None:
             return self._load_from_predecessor(entry.plan, entry.successor_in)
@@ -209,7 +209,7 @@ class Host:
             self._control.progress.broken_run = run
         self._control.tell()
 
-    def _loop(self, task: Task, attention: Attention, switching: Switching, run: int) -> None:
+    def _loop(self, task: Task, attention: EventInbox, switching: Switching, run: int) -> None:
         """Initialize, then one turn after another until told to end."""
         parts, control = task.parts, self._control
         component = parts.plan.logical.component(parts.context.get_component_id())

@@ -15,7 +15,7 @@ from heronpy.kernel.plans import PhysicalPlan
 ROWS: Final = "rows"
 
 
-class Batch(msgspec.Struct, frozen=True, array_like=True):
+class PendingRows(msgspec.Struct, frozen=True, array_like=True):
     """Rows of one stream for one task of one of its readers."""
 
     stream: str
@@ -25,13 +25,13 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     rows: bytes
 
 
-_DECODER = msgspec.msgpack.Decoder(list[Batch])
+_DECODER = msgspec.msgpack.Decoder(list[PendingRows])
 
 
 def encode_unsent(outbox: Outbox, plan: PhysicalPlan) -> bytes | None:
     """All that waits to leave, oldest first; None if nothing does."""
     batches = [
-        Batch(
+        PendingRows(
             plan.streams[lane.stream][1],
             plan.task(lane.channel.task).component,
             lane.channel.task,

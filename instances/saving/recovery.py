@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heronpy.instances.control_events import Abandoned, News
+from heronpy.instances.control_events import Abandoned, ControlEvents
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.plans import PhysicalPlan
@@ -54,7 +54,7 @@ class LeaveForNextRun:
         self._task = task
         self._incarnation = incarnation
 
-    def hear(self, news: News) -> None:
+    def hear(self, news: ControlEvents) -> None:
         plan, checkpoints = news.plan, news.checkpoints
         assert plan is not None
         assert checkpoints is not None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from heronpy.instances.acking.roots import Over
-from heronpy.instances.control_events import News
+from heronpy.instances.control_events import ControlEvents
 from heronpy.instances.saving.pending_rows import ROWS, encode_unsent
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
 from heronpy.instances.saving.state.saved import Saved
@@ -19,11 +19,11 @@ from heronpy.state import StatefulComponent
 
 if TYPE_CHECKING:
     from heronpy.bolt import Bolt
-    from heronpy.instances.task.build import TaskParts
+    from heronpy.instances.task.build import TaskWiring
     from heronpy.spout import Spout
 
 
-class Keeping(NamedTuple):
+class SavingSettings(NamedTuple):
     """How a task is saved, and what it begins with."""
 
     #: opens the checkpoint store, in the thread that writes to it
@@ -37,13 +37,13 @@ class Keeping(NamedTuple):
     rows: bool = True
 
 
-class Saving:
+class Snapshots:
     """Spouts begin when the Topology Master says so, bolts when the barrier has come on all channels."""
 
     def __init__(
         self,
         component: Spout | Bolt,
-        parts: TaskParts,
+        parts: TaskWiring,
         saver: Saver,
         run: int,
         transactions: Transactions | None,
@@ -64,7 +64,7 @@ class Saving:
         self._cut = (0, 0)
         self.work = saver.work
 
-    def hear(self, news: News) -> None:
+    def hear(self, news: ControlEvents) -> None:
         if news.checkpoints is not None:
             self._node = news.checkpoints
             self._parts.inflow.alignment.give_up(self._node.aborted)

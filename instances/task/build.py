@@ -19,11 +19,12 @@ from heronpy.config_values import merged_config
 from heronpy.constants import TOPOLOGY_SERIALIZER_CLASSNAME
 from heronpy.context import TopologyContext
 from heronpy.instances.acking.anchored import Edges
-from heronpy.instances.acking.completion import Awaiting
+from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.control_events import Abandoned
 from heronpy.instances.counters import Counters
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.inflow import Inflow
 from heronpy.instances.link import FrameHandler, Link
 from heronpy.instances.output.codec import Codec, PlainCodec, SerializerCodec
@@ -36,21 +37,20 @@ from heronpy.instances.positions import Sent, WorkedOff
 from heronpy.instances.saving.pending_rows import put_back
 from heronpy.instances.saving.recovery import has_runs
 from heronpy.instances.saving.sink_transactions import ROLL, Transactions
-from heronpy.instances.saving.snapshot import Keeping, Saving
+from heronpy.instances.saving.snapshot import SavingSettings, Snapshots
 from heronpy.instances.saving.state import Saver, TaskState
-from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task.bolt import BoltDelegate, BoltTask
+from heronpy.instances.task.bolt_task import BoltDelegate, BoltTask
 from heronpy.instances.task.emit_lines import located
-from heronpy.instances.task.frame_dispatch import Exchange
+from heronpy.instances.task.frame_dispatch import FrameDispatch
 from heronpy.instances.task.schedule import Schedule
-from heronpy.instances.task.spout import SpoutDelegate, SpoutTask
+from heronpy.instances.task.spout_task import SpoutDelegate, SpoutTask
 from heronpy.instances.task.tracker import Tracker
 from heronpy.instances.task.user_metrics import sample_metrics
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.loading import describe_user_error, load_auto_hooks
-from heronpy.logical import drops_when_full, poison_settings, tick_seconds, tree_limits
+from heronpy.logical_plan import drops_when_full, poison_settings, tick_seconds, tree_limits
 from heronpy.spout import BaseSpout, Spout
 from heronpy.state import HashMapState, give_state
 from heronpy.transactions import TransactionalSink
@@ -62,7 +62,7 @@ GLOBAL_METRICS_BUCKET = 1.0
 ClassFinder = Callable[[str], type]
 
 
-class TaskParts(NamedTuple):
+class TaskWiring(NamedTuple):
     """What the loop of a task works with."""
 
     plan: PhysicalPlan
@@ -93,13 +93,13 @@ class Task(NamedTuple):
 
     component: Spout | Bolt
     loop: SpoutTask | BoltTask
-    parts: TaskParts
-    exchange: Exchange
+    parts: TaskWiring
+    exchange: FrameDispatch
     #: of a transactional sink
     transactions: Transactions | None = None
     #: of a task that is saved
     saver: Saver | None = None
-    saving: Saving | None = None
+    saving: Snapshots | None = None
 
     @property
     def on_frame(self) -> FrameHandler:
@@ -215,7 +215,7 @@ def build_task(
     *,
     run: int = 0,
     counters: Counters | None = None,
-    keeping: Keeping | None = None,
+    keeping: SavingSettings | None = None,
     store: Callable[[], CheckpointStore] | None = None,
     sent: Sent | None = None,
     worked_off: WorkedOff | None = None,
@@ -241,7 +241,7 @@ def build_task(
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
     state = TaskState(plan, task_id, cls)
-    parts = TaskParts(
+    parts = TaskWiring(
         plan, context, settings, counters, codec, link, inflow, outbox, collector,
         Schedule(clock), logger, clock,
         _tracker(plan, task_id, incarnation, collector, config, clock),
@@ -251,7 +251,7 @@ def build_task(
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     collector.settle = _settling(parts)
-    exchange = Exchange(task_id, inflow, outbox, counters, run)
+    exchange = FrameDispatch(task_id, inflow, outbox, counters, run)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
     made, loop = _component(cls, component, parts, poison)
@@ -261,7 +261,7 @@ def build_task(
     return task if keeping is None else _kept(task, keeping, incarnation, run)
 
 
-def _kept(task: Task, keeping: Keeping, incarnation: int, run: int) -> Task:
+def _kept(task: Task, keeping: SavingSettings, incarnation: int, run: int) -> Task:
     """The task with what it begins with, and with all that saves it from now on."""
     made, loop, parts = task.component, task.loop, task.parts
     saved = keeping.saved
@@ -272,12 +272,12 @@ def _kept(task: Task, keeping: Keeping, incarnation: int, run: int) -> Task:
     saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation)
     over = loop.over if isinstance(loop, SpoutTask) else None
     waiting = task.transactions if task.transactions is not None and task.transactions.waits else None
-    saving = loop.saving = Saving(made, parts, saver, run, waiting, over)
+    saving = loop.saving = Snapshots(made, parts, saver, run, waiting, over)
     return task._replace(saver=saver, saving=saving)
 
 
 def _transactions(
-    made: Spout | Bolt, plan: PhysicalPlan, task_id: int, keeping: Keeping | None
+    made: Spout | Bolt, plan: PhysicalPlan, task_id: int, keeping: SavingSettings | None
 ) -> Transactions | None:
     if not isinstance(made, TransactionalSink):
         return None
@@ -289,7 +289,7 @@ def _transactions(
 
 
 def _component(
-    cls: type, component: Component, parts: TaskParts, poison: Finding | None
+    cls: type, component: Component, parts: TaskWiring, poison: Finding | None
 ) -> tuple[Spout | Bolt, SpoutTask | BoltTask]:
     if component.kind == "spout":
         delegate = SpoutDelegate(parts)
@@ -300,7 +300,7 @@ def _component(
     return bolt, BoltTask(bolt, receiver, parts, _guard(parts, poison))
 
 
-def _guard(parts: TaskParts, poison: Finding | None) -> Guard | Unguarded:
+def _guard(parts: TaskWiring, poison: Finding | None) -> Guard | Unguarded:
     if poison is None:
         return Unguarded()
     mode, deaths, late = poison_settings(parts.plan.logical, parts.context.get_cluster_config())
@@ -328,7 +328,7 @@ def _tracker(
     return Tracker(Roots(task_id, incarnation, timeout), collector, clock, pending)
 
 
-def _settling(parts: TaskParts) -> Callable[[Edges], None]:
+def _settling(parts: TaskWiring) -> Callable[[Edges], None]:
     """Who is told that a copy of a tuple is not needed any more."""
     told_to = parts.tracker or parts.acks
     return told_to.settle if told_to is not None else lambda _: None

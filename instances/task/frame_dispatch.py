@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from heronpy.instances.acking.wire import Acks
+from heronpy.instances.acking.ack_codec import Acks
 from heronpy.instances.counters import Counters
 from heronpy.instances.input.inflow import Inflow
 from heronpy.instances.output.outbox import Outbox
@@ -23,13 +23,13 @@ from heronpy.kernel.flow.frame import (
     claimed_sender,
     unseal,
 )
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import task_name
 
 log = logging.getLogger(__name__)
 
 
-class Exchange:
+class FrameDispatch:
     """Dispatches frames to the inflow (data, probes, barriers) and the outbox (credit)."""
 
     def __init__(self, task: int, inflow: Inflow, outbox: Outbox, counters: Counters, run: int = 0) -> None:
@@ -42,7 +42,7 @@ class Exchange:
         self.on_acks: Callable[[Acks], None] | None = None
         #: told of data that was routed by a later plan than ours
         self.on_later_plan: Callable[[int], None] = lambda _: None
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
 
     def on_frame(self, prefix_bytes: bytes, payload: bytes) -> None:
         try:

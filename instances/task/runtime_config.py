@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from heronpy.instances.control_events import News
+from heronpy.instances.control_events import ControlEvents
 from heronpy.instances.task.build import Task
 from heronpy.kernel.tree.desired_state import config_for
-from heronpy.logical import tree_limits
+from heronpy.logical_plan import tree_limits
 
 #: component, or "" for all of them → config that was given while the topology runs
 LiveConfig = Mapping[str, Mapping[str, Any]]
@@ -25,7 +25,7 @@ class RuntimeConfig:
         self._heard = self._newest()
         self._apply()
 
-    def hear(self, _news: News) -> None:
+    def hear(self, _news: ControlEvents) -> None:
         self._heard = self._newest()
 
     def act(self) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from heronpy.instances.acking.completion import AWAITED
+from heronpy.instances.acking.awaiting import AWAITED
 from heronpy.instances.control_events import Abandoned
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS
 from heronpy.instances.saving.state import Saved, load_handovers
@@ -19,7 +19,7 @@ from heronpy.kernel.tree.update import Update
 from heronpy.state import StatefulComponent
 
 if TYPE_CHECKING:
-    from heronpy.instances.control_events import News
+    from heronpy.instances.control_events import ControlEvents
     from heronpy.instances.task.build import Task
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class Switching:
         self,
         task: Task,
         plan: PhysicalPlan,
-        news: News,
+        news: ControlEvents,
         giver: Giver,
         open_store: Callable[[], CheckpointStore],
         run: int = 0,
@@ -103,7 +103,7 @@ class Switching:
         task.exchange.on_later_plan = self._on_later_plan
         task.loop.on_mark = self._on_mark
 
-    def hear(self, news: News) -> None:
+    def hear(self, news: ControlEvents) -> None:
         """The node `update` or one of the plans has changed."""
         update, plan, proposed = news.update, news.plan, news.next_plan
         if plan is None or self.retired:

@@ -8,10 +8,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from heronpy.instances.acking.ack_codec import Acks
 from heronpy.instances.acking.anchored import Edges, pairs
 from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.acking.roots import Over, Roots
-from heronpy.instances.acking.wire import Acks
 from heronpy.instances.output.collector import Collector
 from heronpy.instances.task.tracked_emit import SpoutEmit, short_emit
 

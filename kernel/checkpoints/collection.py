@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest, ref_name
-from heronpy.kernel.checkpoints.names import MANIFEST, REF, components_prefix, origin_of
+from heronpy.kernel.checkpoints.object_names import MANIFEST, REF, components_prefix, origin_of
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 

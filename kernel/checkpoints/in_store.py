@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from heronpy.kernel.checkpoints.manifest import Manifest, read_manifest, ref_of
-from heronpy.kernel.checkpoints.names import MANIFEST, REF, checkpoint_prefix, origin_of
+from heronpy.kernel.checkpoints.object_names import MANIFEST, REF, checkpoint_prefix, origin_of
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import CheckpointDamaged, ObjectMissing
 from heronpy.kernel.formats import MANIFEST as MANIFEST_FORMAT

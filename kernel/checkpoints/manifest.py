@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from xxhash import xxh3_128_hexdigest
 
-from heronpy.kernel.checkpoints.names import MANIFEST, REF, checkpoint_prefix, own_prefix
+from heronpy.kernel.checkpoints.object_names import MANIFEST, REF, checkpoint_prefix, own_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.errors import CheckpointDamaged, ObjectMissing
 from heronpy.kernel.formats import MANIFEST as MANIFEST_FORMAT

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, VersionConflict
-from heronpy.kernel.liveness.silence import LOOKS, Vigil
+from heronpy.kernel.liveness.silence import LOOKS, SilenceDetector
 from heronpy.kernel.plugin.state_manager import StateManager
 
 log = logging.getLogger(__name__)
 
 
-class Pulse:
+class HeartbeatNode:
     """Our own. Whoever else takes the node over fences us: VersionConflict or NodeMissing from beat()."""
 
     def __init__(self, state: StateManager, path: str, silence: float) -> None:
@@ -86,12 +86,12 @@ class Pulse:
                 return self._state.create(self._path, self._token, ephemeral=True)
 
 
-class PulseReader:
+class HeartbeatReader:
     """Follows the pulses of others: what counts is that they change, and our own time in between."""
 
     def __init__(self, state: StateManager, silence: float) -> None:
         self._state = state
-        self.vigil: Vigil[str] = Vigil(silence, longest=silence)
+        self.vigil: SilenceDetector[str] = SilenceDetector(silence, longest=silence)
         self._versions: dict[str, int] = {}
 
     def look(self, now: float, paths: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ LOOKS = 8
 LONGEST = 1.0
 
 
-class Vigil(Generic[Who]):
+class SilenceDetector(Generic[Who]):
     """Counts silence. Each time: look(), then hear() everybody who gave a sign, then ask who is silent.
 
     An owner that was stopped, starved or asleep has heard nobody meanwhile and must not blame them: of the

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from types import TracebackType
 from typing import Self
 
-from heronpy.kernel.client_session import Visitor
+from heronpy.kernel.client_session import ClientSession
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import LogReply, LogRequest, LogsReply, LogsRequest, unwrap, wrap
 from heronpy.kernel.tree.paths import ExecutorNode, Registration, Tree
@@ -27,7 +27,7 @@ class LogClient:
     def __init__(self, state: StateManager, topology: str, *, patience: float = PATIENCE) -> None:
         self._state = state
         self._tree = Tree(topology)
-        self._visitor = Visitor(state, topology)
+        self._visitor = ClientSession(state, topology)
         self.patience = patience
         self._desks: dict[int, _Desk] = {}
         self._looked_at = float("-inf")
@@ -119,7 +119,9 @@ class LogClient:
 class _Desk:
     """Whoever answers for the logs of one container."""
 
-    def __init__(self, visitor: Visitor, registration: Registration | None, instead_of: _Desk | None) -> None:
+    def __init__(
+        self, visitor: ClientSession, registration: Registration | None, instead_of: _Desk | None
+    ) -> None:
         self.registration = registration
         self._visitor = visitor
         self._dealer = None

@@ -17,7 +17,7 @@ MOST: Final = 256 * 1024
 MOST_LOGS: Final = 1000
 
 
-class LogDesk:
+class LogServer:
     """Answers for the logs in one folder, and for nothing else that is there."""
 
     def __init__(self, folder: Path, router: Router) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 INTERVAL = 10.0
 
 
-class Sparing:
+class RateLimitedLog:
     """At most one line in ten seconds; each tells how many like it were left out before."""
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:

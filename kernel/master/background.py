@@ -12,7 +12,7 @@ from heronpy.kernel.transport import Reactor
 T = TypeVar("T")
 
 
-class Errands:
+class BackgroundWorker:
     """One at a time, in order. What comes of each is told in the reactor's thread."""
 
     def __init__(self, reactor: Reactor) -> None:

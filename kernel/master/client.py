@@ -9,7 +9,7 @@ from typing import Self
 
 import msgspec
 
-from heronpy.kernel.client_session import Visitor
+from heronpy.kernel.client_session import ClientSession
 from heronpy.kernel.errors import TimedOut, UserError
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -31,7 +31,7 @@ class MasterClient:
         self._state = state
         self._topology = topology
         self._tree = Tree(topology)
-        self._visitor = Visitor(state, topology)
+        self._visitor = ClientSession(state, topology)
         self._master: Registration | None = None
         self._dealer: Dealer | None = None
         self._replies: list[TopologyStatus] = []

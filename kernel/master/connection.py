@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from heronpy.kernel.errors import MessageTooLarge
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import Body, wrap
 from heronpy.kernel.transport import Dealer, Transport
@@ -16,7 +16,7 @@ from heronpy.kernel.tree.registrations import reported
 log = logging.getLogger(__name__)
 
 
-class MasterLink:
+class MasterConnection:
     """Sends to whichever master has registered; says nothing while there is none."""
 
     def __init__(self, transport: Transport, state: StateManager, tree: Tree, identity: bytes) -> None:
@@ -26,7 +26,7 @@ class MasterLink:
         self._identity = identity
         self._known: Registration | None = None
         self.dealer: Dealer | None = None
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
 
     def refresh(self, on_connected: Callable[[], None]) -> None:
         """Look whether the master is another one by now."""

@@ -9,10 +9,10 @@ import time
 from heronpy.kernel.errors import DamagedNode, StateError
 from heronpy.kernel.machine.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.master.knowledge.board import Board
-from heronpy.kernel.master.knowledge.missing_containers import LostContainers
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.knowledge.missing_containers import MissingContainers
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.tree.paths import ExecutorNode, Registration
-from heronpy.kernel.tree.registrations import Follower, given_up, read
+from heronpy.kernel.tree.registrations import NodeFollower, given_up, read
 from heronpy.kernel.tree.requests import request_replacement, withdraw_replacement
 
 log = logging.getLogger(__name__)
@@ -21,11 +21,11 @@ log = logging.getLogger(__name__)
 class Containers:
     """Those of the plan in force, and of the one to come."""
 
-    def __init__(self, scene: Scene, board: Board, follower: Follower, lost: float) -> None:
+    def __init__(self, scene: MasterState, board: Board, follower: NodeFollower, lost: float) -> None:
         self._scene = scene
         self._board = board
         self._follower = follower
-        self._lost = LostContainers(scene.plan.containers(), lost)
+        self._lost = MissingContainers(scene.plan.containers(), lost)
         self._board.asked = self._lost.asked
         #: by container: the incarnation of its executor, and restarts of its Stream Manager
         self._starts: dict[int, tuple[int, int]] = {}

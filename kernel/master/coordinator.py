@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.errors import StateError
-from heronpy.kernel.logs.rate_limited import Sparing
-from heronpy.kernel.master.background import Errands
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
+from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.checkpointing.act import CheckpointAct
 from heronpy.kernel.master.fenced_node import Changed
 from heronpy.kernel.master.rebuilding.act import RebuildAct
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.master.restoring.act import RestoreAct
 from heronpy.kernel.master.updating.act import UpdateAct
 from heronpy.kernel.status import CheckpointStatus, UpdateStatus
@@ -25,19 +25,19 @@ log = logging.getLogger(__name__)
 AGAIN_SECONDS = 3.0
 
 
-class Acts:
+class Coordinator:
     """A restore goes before an update, and an update before a checkpoint; what gives way is undone first."""
 
     def __init__(
         self,
-        scene: Scene,
-        errands: Errands,
+        scene: MasterState,
+        errands: BackgroundWorker,
         on_plan: Callable[[], None],
         hear_executors: Callable[[], None],
         now: float,
     ) -> None:
         self._scene = scene
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
         #: what the state tree said to the last write that it refused; empty after a while without one
         self._refused, self._refused_at, self._now = "", 0.0, now
         errands.guard = self._guarded

@@ -28,7 +28,7 @@ class Changed(HeronError):
     """Somebody else has written first: decide again from what is there now."""
 
 
-class OwnedNode(Generic[T]):
+class FencedNode(Generic[T]):
     """One node, as last read or written by us."""
 
     def __init__(

@@ -16,15 +16,15 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, MessageTooLarge, NodeExists, PeerLost, StateError
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.liveness.lifeline import hold
-from heronpy.kernel.logs.log_server import LogDesk
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.log_server import LogServer
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import STATUS_SOCKET, socket_path
-from heronpy.kernel.master.background import Errands
+from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.containers import Containers
-from heronpy.kernel.master.coordinator import Acts
+from heronpy.kernel.master.coordinator import Coordinator
 from heronpy.kernel.master.fenced_node import Replaced
 from heronpy.kernel.master.knowledge.board import Board
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (
@@ -41,7 +41,7 @@ from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.transport import Reactor, Router, Transport
 from heronpy.kernel.tree.mending import MEND_EVERY
 from heronpy.kernel.tree.paths import RUNNING, Registration, Tree
-from heronpy.kernel.tree.registrations import READ_AGAIN, Follower, client_keys, reported
+from heronpy.kernel.tree.registrations import READ_AGAIN, NodeFollower, client_keys, reported
 
 if TYPE_CHECKING:
     from heronpy.kernel.launch import Child, TopologyLaunch
@@ -72,7 +72,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
         local = socket_path(launch.container_sockets(child.container), STATUS_SOCKET)
 
         def begin() -> None:
-            scene = Scene(state, Tree(launch.topology), child.incarnation, config)
+            scene = MasterState(state, Tree(launch.topology), child.incarnation, config)
             TopologyMaster(scene, reactor, transport, logs, local).startup()
 
         begin_when_readable(reactor, begin)
@@ -84,7 +84,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
 
 def begin_when_readable(reactor: Reactor, begin: Callable[[], None]) -> None:
     """Begin, or try again and again while a node that is needed is damaged: it may be mended."""
-    complaints = Sparing(log)
+    complaints = RateLimitedLog(log)
 
     def attempt() -> None:
         try:
@@ -100,7 +100,12 @@ class TopologyMaster:
     """Hears from Stream Managers and Metrics Managers, acts on what it hears, answers whoever asks."""
 
     def __init__(
-        self, scene: Scene, reactor: Reactor, transport: Transport, logs: Path | None = None, local: str = ""
+        self,
+        scene: MasterState,
+        reactor: Reactor,
+        transport: Transport,
+        logs: Path | None = None,
+        local: str = "",
     ) -> None:
         self._scene = scene
         self._tree = scene.tree
@@ -113,24 +118,26 @@ class TopologyMaster:
         #: for commands of the same user on this machine, who need not register
         self._local = transport.router_ipc(local) if local else None
         #: for those who are on another machine
-        self._logs = LogDesk(logs, self._router) if logs is not None else None
+        self._logs = LogServer(logs, self._router) if logs is not None else None
         self._local_logs = (
-            LogDesk(logs, self._local) if logs is not None and self._local is not None else None
+            LogServer(logs, self._local) if logs is not None and self._local is not None else None
         )
         self._registration = Registration(
             transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid(), local
         )
         self._board = Board(scene.plan, self._header(), time.monotonic())
-        self._follower = Follower(self._state, reactor, self._refresh)
+        self._follower = NodeFollower(self._state, reactor, self._refresh)
         self._containers = Containers(scene, self._board, self._follower, scene.config["container.lost"])
         #: what the spouts should be doing, as last read
         self._live = RUNNING
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
         #: which node must be readable before anything is done; empty when all are
         self._stuck = "it has not begun"
         #: state and reason, as last told in the log
         self._told = ""
-        self._acts = Acts(scene, Errands(reactor), self._on_plan, self._containers.refresh, time.monotonic())
+        self._acts = Coordinator(
+            scene, BackgroundWorker(reactor), self._on_plan, self._containers.refresh, time.monotonic()
+        )
         scene.lost = self._board.lost
 
     def startup(self) -> None:

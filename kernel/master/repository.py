@@ -8,13 +8,13 @@ from collections.abc import Callable
 import msgspec
 
 from heronpy.kernel.checkpoints.demand import being_taken
-from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.object_names import own_prefix
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, VersionConflict
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.master.fenced_node import Changed, OwnedNode
-from heronpy.kernel.master.knowledge.roster import Roll
+from heronpy.kernel.master.fenced_node import Changed, FencedNode
+from heronpy.kernel.master.knowledge.roster import Roster
 from heronpy.kernel.master.rebuilding.decide import plan_in_force, update_that_ran
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 TAKEN_OVER = "the topology master was started again"
 
 
-class Scene:
+class MasterState:
     """Reads and writes; what to do is decided elsewhere."""
 
     def __init__(self, state: StateManager, tree: Tree, incarnation: int, config: Config) -> None:
@@ -39,13 +39,13 @@ class Scene:
         self.tree = tree
         self.incarnation = incarnation
         self.config = config
-        self.roll = Roll()
+        self.roll = Roster()
         self.execution = needed(state, tree.execution, Execution)
         self.mender = Mender(state)
-        self.checkpoints = OwnedNode(state, tree.checkpoints, Checkpoints, incarnation, self.mender.tell)
+        self.checkpoints = FencedNode(state, tree.checkpoints, Checkpoints, incarnation, self.mender.tell)
         #: the node `checkpoints` that a predecessor left damaged: nothing is known of what it said
         self.unreadable: DamagedNode | None = None
-        self.update = OwnedNode(state, tree.update, Update, incarnation, self.mender.tell)
+        self.update = FencedNode(state, tree.update, Update, incarnation, self.mender.tell)
         self._packing: PackingPlan | None = None
         self._live: Live | None = None
         self.plan, self._plan_version = self._written_plan()

@@ -2,28 +2,28 @@
 
 from heronpy.kernel.plans.logical import (
     Component,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     LogicalPlan,
     Source,
-    Stream,
 )
 from heronpy.kernel.plans.packing import ContainerPlan, InstancePlan, PackingPlan, Resources, union
-from heronpy.kernel.plans.physical import PhysicalPlan, Task, affected, moves, next_plan, physical_plan
+from heronpy.kernel.plans.physical import PhysicalPlan, PlacedTask, affected, moves, next_plan, physical_plan
 
 __all__ = [
     "Component",
     "ContainerPlan",
-    "Grouping",
+    "DeclaredGrouping",
+    "DeclaredStream",
     "Input",
     "InstancePlan",
     "LogicalPlan",
     "PackingPlan",
     "PhysicalPlan",
+    "PlacedTask",
     "Resources",
     "Source",
-    "Stream",
-    "Task",
     "affected",
     "moves",
     "next_plan",

@@ -15,7 +15,7 @@ Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
 DEFAULT_KEY_GROUPS = 256
 
 
-class Stream(msgspec.Struct, frozen=True):
+class DeclaredStream(msgspec.Struct, frozen=True):
     """One declared output of a component."""
 
     name: str
@@ -23,7 +23,7 @@ class Stream(msgspec.Struct, frozen=True):
     direct: bool = False
 
 
-class Grouping(msgspec.Struct, frozen=True):
+class DeclaredGrouping(msgspec.Struct, frozen=True):
     """How the tuples of one stream are spread over the tasks of a consumer."""
 
     kind: GroupingKind
@@ -40,7 +40,7 @@ class Input(msgspec.Struct, frozen=True):
 
     component: str
     stream: str
-    grouping: Grouping
+    grouping: DeclaredGrouping
 
 
 class Component(msgspec.Struct, frozen=True):
@@ -52,7 +52,7 @@ class Component(msgspec.Struct, frozen=True):
     class_path: str
     parallelism: int
     inputs: tuple[Input, ...] = ()
-    outputs: tuple[Stream, ...] = ()
+    outputs: tuple[DeclaredStream, ...] = ()
     #: values that JSON can hold, with their types kept
     config: dict[str, Any] = {}
     #: cloudpickled values that it cannot; opened in instances only
@@ -74,7 +74,7 @@ class Component(msgspec.Struct, frozen=True):
         """Whether what its tasks keep, if they keep anything, moves with keys or splits."""
         return bool(self.splits) or (self.by_fields and not self.state_by_task)
 
-    def stream(self, name: str) -> Stream | None:
+    def stream(self, name: str) -> DeclaredStream | None:
         return next((stream for stream in self.outputs if stream.name == name), None)
 
 

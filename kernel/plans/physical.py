@@ -11,7 +11,7 @@ from heronpy.kernel.plans.logical import Component, LogicalPlan
 from heronpy.kernel.plans.packing import PackingPlan
 
 
-class Task(msgspec.Struct, frozen=True):
+class PlacedTask(msgspec.Struct, frozen=True):
     """One running copy of a component."""
 
     id: int
@@ -31,29 +31,29 @@ class PhysicalPlan(msgspec.Struct, frozen=True):
     topology: str
     epoch: int
     logical: LogicalPlan
-    tasks: tuple[Task, ...]
+    tasks: tuple[PlacedTask, ...]
     #: (component, stream); a frame carries the index
     streams: tuple[tuple[str, str], ...]
     #: for each bolt that reads by fields: the task that owns key group 0, 1, …;
     #: for each spout with splits: the task that owns the first split, the second, …
     key_groups: dict[str, tuple[int, ...]]
 
-    def task(self, task_id: int) -> Task:
+    def task(self, task_id: int) -> PlacedTask:
         return next(task for task in self.tasks if task.id == task_id)
 
     def has(self, task_id: int) -> bool:
         return any(task.id == task_id for task in self.tasks)
 
-    def tasks_of(self, component: str) -> list[Task]:
+    def tasks_of(self, component: str) -> list[PlacedTask]:
         """The component's tasks, lowest id first."""
         return [task for task in self.tasks if task.component == component]
 
-    def upstream_of(self, component: str) -> list[Task]:
+    def upstream_of(self, component: str) -> list[PlacedTask]:
         """Every task that may send to this component."""
         feeding = {edge.component for edge in self.logical.component(component).inputs}
         return [task for task in self.tasks if task.component in feeding]
 
-    def downstream_of(self, component: str) -> list[Task]:
+    def downstream_of(self, component: str) -> list[PlacedTask]:
         """Every task that this component may send to."""
         fed = {
             reader.name
@@ -142,16 +142,16 @@ def affected(current: PhysicalPlan, proposed: PhysicalPlan) -> list[str]:
     ]
 
 
-def _tasks(packing: PackingPlan) -> tuple[Task, ...]:
+def _tasks(packing: PackingPlan) -> tuple[PlacedTask, ...]:
     placed = (
-        Task(instance.task, instance.component, instance.index, container.id)
+        PlacedTask(instance.task, instance.component, instance.index, container.id)
         for container in packing.containers
         for instance in container.instances
     )
     return tuple(sorted(placed, key=lambda task: task.id))
 
 
-def _check_kept(current: PhysicalPlan, tasks: tuple[Task, ...]) -> None:
+def _check_kept(current: PhysicalPlan, tasks: tuple[PlacedTask, ...]) -> None:
     """A running task cannot become another one, nor go elsewhere; PackingError if a plugin thinks so."""
     known = {task.id: task for task in current.tasks}
     names = {component.name for component in current.logical.components}

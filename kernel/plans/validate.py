@@ -10,7 +10,7 @@ from typing import get_args
 from heronpy.kernel.config.topology_keys import misspelt
 from heronpy.kernel.errors import TopologyError, did_you_mean
 from heronpy.kernel.names import checked_name
-from heronpy.kernel.plans.logical import Component, Input, LogicalPlan, Reliability, Stream
+from heronpy.kernel.plans.logical import Component, DeclaredStream, Input, LogicalPlan, Reliability
 
 #: fields that `tup.name` cannot reach, since the tuple itself has an attribute of that name
 METADATA = frozenset({"id", "component", "stream", "task", "values"})
@@ -69,7 +69,7 @@ def _check_component(component: Component) -> None:
         _check_stream(label, stream)
 
 
-def _check_stream(label: str, stream: Stream) -> None:
+def _check_stream(label: str, stream: DeclaredStream) -> None:
     checked_name(f"{label}: stream", stream.name)
     twin = _first_twin(stream.fields)
     if twin is not None:
@@ -107,7 +107,7 @@ def _check_edge(plan: LogicalPlan, reader: Component, edge: Input) -> None:
         raise TopologyError(msg)
 
 
-def _stream_read(plan: LogicalPlan, label: str, edge: Input) -> Stream:
+def _stream_read(plan: LogicalPlan, label: str, edge: Input) -> DeclaredStream:
     known = {component.name: component for component in plan.components}
     if edge.component not in known:
         close = did_you_mean(edge.component, known)

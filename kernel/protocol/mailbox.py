@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator
 
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import peer_name
 from heronpy.kernel.protocol import Body, unwrap
 from heronpy.kernel.transport import Router
@@ -20,7 +20,7 @@ class Mailbox:
 
     def __init__(self, router: Router, log: logging.Logger) -> None:
         self._router = router
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
         #: messages that were none
         self.rejected = 0
 

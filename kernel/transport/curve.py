@@ -10,7 +10,7 @@ from typing import NamedTuple
 import zmq
 from zmq.utils import z85
 
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.transport.handshakes import Handshakes
 from heronpy.kernel.transport.reactor import Reactor
 
@@ -54,7 +54,7 @@ class Gatekeeper:
         #: (public key, ZAP request) of those who wait for their key
         self._parked: deque[tuple[bytes, list[bytes]]] = deque(maxlen=PARKED_MAX)
         self._watched: list[Handshakes] = []
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
 
     def watch(self, listening: zmq.Socket[bytes], most: int) -> None:
         """Count those who fail at this socket, and let at most so many be in their handshake."""

@@ -8,7 +8,7 @@ import struct
 
 import zmq
 
-from heronpy.kernel.logs.rate_limited import Sparing
+from heronpy.kernel.logs.rate_limited import RateLimitedLog
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Handshakes:
         self._most = most
         #: descriptors of connections that may not have proved their key yet, oldest first
         self._unfinished: dict[int, None] = {}
-        self._complaints = Sparing(log)
+        self._complaints = RateLimitedLog(log)
 
     def on_readable(self) -> None:
         for _ in range(_EVENTS_PER_TURN):

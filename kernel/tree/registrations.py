@@ -29,7 +29,7 @@ T = TypeVar("T")
 READ_AGAIN = 1.0
 
 
-class Follower:
+class NodeFollower:
     """Calls `on_change` in the reactor's thread after any followed node has changed; it reads again."""
 
     def __init__(self, state: StateManager, reactor: Reactor, on_change: Callable[[], None]) -> None:

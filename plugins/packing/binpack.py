@@ -13,7 +13,7 @@ from heronpy.kernel.plugin import ResourceManager
 from heronpy.plugins.packing.capacity import Bin, Capacity, Size, capacity_of, size_of
 from heronpy.plugins.packing.changes import checked_changes, first_instances, new_instances, shrinking
 from heronpy.plugins.packing.removal import emptiest_first, placement_of, remove
-from heronpy.plugins.packing.request import Request, read_request
+from heronpy.plugins.packing.request import PackingRequest, read_request
 
 
 class BinPack(ResourceManager):
@@ -57,7 +57,7 @@ class BinPack(ResourceManager):
         )
 
 
-def largest_first(request: Request) -> list[str]:
+def largest_first(request: PackingRequest) -> list[str]:
     """Components by RAM then CPU (or the other way round), descending; equals as they were declared."""
 
     def rank(component: str) -> tuple[float, float]:

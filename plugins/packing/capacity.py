@@ -15,7 +15,7 @@ from heronpy.plugins.packing.request import (
     CONTAINER_CPU,
     CONTAINER_DISK,
     CONTAINER_RAM,
-    Request,
+    PackingRequest,
 )
 
 # sums of floats drift (0.1 + 0.2 > 0.3), so CPU is added up in whole millionths of a core
@@ -52,7 +52,7 @@ def total_size(sizes: Iterable[Size]) -> Size:
 class Capacity(msgspec.Struct, frozen=True):
     """The container of one request; all its containers are alike."""
 
-    request: Request
+    request: PackingRequest
     #: what instances may fill
     room: Size
     padding: Resources
@@ -108,7 +108,7 @@ class Bin:
         self._free -= 1
 
 
-def capacity_of(request: Request) -> Capacity:
+def capacity_of(request: PackingRequest) -> Capacity:
     """Capacity is what was asked for, or as many default instances as a container may have."""
     most = request.max_instances
     whole = Resources(

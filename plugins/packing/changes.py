@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from heronpy.kernel.errors import PackingError, did_you_mean
 from heronpy.kernel.plans import InstancePlan, PackingPlan
-from heronpy.plugins.packing.request import Request
+from heronpy.plugins.packing.request import PackingRequest
 
 
-def checked_changes(request: Request, current: PackingPlan, changes: Mapping[str, int]) -> dict[str, int]:
+def checked_changes(
+    request: PackingRequest, current: PackingPlan, changes: Mapping[str, int]
+) -> dict[str, int]:
     """The deltas that are not zero, in the order of the topology; PackingError for one that cannot be."""
     counts = current.counts()
     for component, delta in changes.items():
@@ -33,7 +35,7 @@ def shrinking(changes: Mapping[str, int]) -> dict[str, int]:
 
 
 def new_instances(
-    request: Request, current: PackingPlan, changes: Mapping[str, int], order: Iterable[str]
+    request: PackingRequest, current: PackingPlan, changes: Mapping[str, int], order: Iterable[str]
 ) -> list[InstancePlan]:
     """The instances that come, component by component in this order, with ids nobody had before."""
     last: dict[str, int] = {}
@@ -50,7 +52,7 @@ def new_instances(
     return grown
 
 
-def first_instances(request: Request, order: Iterable[str]) -> list[InstancePlan]:
+def first_instances(request: PackingRequest, order: Iterable[str]) -> list[InstancePlan]:
     """Every instance of a topology that has no plan yet; task ids count from 1."""
     nothing = PackingPlan(request.topology, "", (), next_task=1)
     return new_instances(request, nothing, request.counts, order)

@@ -28,7 +28,7 @@ Number = TypeVar("Number", int, float)
 SortFirst = Literal["ram", "cpu"]
 
 
-class Request(msgspec.Struct, frozen=True):
+class PackingRequest(msgspec.Struct, frozen=True):
     """Everything the built-in algorithms look at."""
 
     topology: str
@@ -72,11 +72,11 @@ class Request(msgspec.Struct, frozen=True):
         return self.stmgrs
 
 
-def read_request(topology: LogicalPlan) -> Request:
+def read_request(topology: LogicalPlan) -> PackingRequest:
     """The request of a topology, or a PackingError that names the setting to change."""
     config = topology.config
     counts = topology.parallelism()
-    return Request(
+    return PackingRequest(
         topology.name,
         counts,
         stmgrs=_value(config, STMGRS, _whole, 1),

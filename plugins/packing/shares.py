@@ -11,10 +11,10 @@ from heronpy.kernel.errors import PackingError
 from heronpy.kernel.plans import ContainerPlan, InstancePlan, Resources
 from heronpy.kernel.plans.packing import DEFAULT_INSTANCE, MB
 from heronpy.plugins.packing.removal import Placement
-from heronpy.plugins.packing.request import CONTAINER_RAM, RAM_MAP, RAM_PADDING, Request
+from heronpy.plugins.packing.request import CONTAINER_RAM, RAM_MAP, RAM_PADDING, PackingRequest
 
 
-def shared_out(request: Request, placed: Placement) -> tuple[ContainerPlan, ...]:
+def shared_out(request: PackingRequest, placed: Placement) -> tuple[ContainerPlan, ...]:
     """The containers with everybody's resources; all containers are alike."""
     everyone = placed.values()
     whole = Resources(
@@ -37,13 +37,13 @@ def _disk(instances: Sequence[InstancePlan]) -> int:
     return sum(instance.resources.disk for instance in instances)
 
 
-def _ram(request: Request, instances: Sequence[InstancePlan]) -> int:
+def _ram(request: PackingRequest, instances: Sequence[InstancePlan]) -> int:
     """The default for each instance, or more where the components ask for more than that."""
     asked = sum(request.instance(instance.component).ram for instance in instances)
     return max(len(instances) * DEFAULT_INSTANCE.ram, asked)
 
 
-def _share(request: Request, instances: Sequence[InstancePlan], whole: int) -> int:
+def _share(request: PackingRequest, instances: Sequence[InstancePlan], whole: int) -> int:
     """What a container has for each instance that does not say what it needs."""
     mapped = sum(request.ram.get(instance.component, 0) for instance in instances)
     sharing = [instance for instance in instances if instance.component not in request.ram]
@@ -60,13 +60,15 @@ def _share(request: Request, instances: Sequence[InstancePlan], whole: int) -> i
     return left // len(sharing) if sharing else whole
 
 
-def _with_ram(request: Request, instances: Sequence[InstancePlan], share: int) -> tuple[InstancePlan, ...]:
+def _with_ram(
+    request: PackingRequest, instances: Sequence[InstancePlan], share: int
+) -> tuple[InstancePlan, ...]:
     resized: dict[tuple[str, Resources], Resources] = {}
     return tuple(_resized(request, instance, share, resized) for instance in instances)
 
 
 def _resized(
-    request: Request, instance: InstancePlan, share: int, made: dict[tuple[str, Resources], Resources]
+    request: PackingRequest, instance: InstancePlan, share: int, made: dict[tuple[str, Resources], Resources]
 ) -> InstancePlan:
     ram = request.ram.get(instance.component, share)
     if instance.resources.ram == ram:

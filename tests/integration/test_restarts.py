@@ -11,7 +11,7 @@ import psutil
 import pytest
 from support.engine import TOPOLOGIES, Engine, wait_until
 
-from heronpy.container.scheduler.scheduler_process import HostNode
+from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.tree.paths import Tree
@@ -67,7 +67,7 @@ def test_a_killed_process_is_replaced_and_data_flows_on(engine: Engine, role: st
 def victim_is_back(engine: Engine, role: str, old: int) -> bool:
     if role == "scheduler":  # a process that has not claimed its node yet does nothing
         with closing(open_state(load_config(environ={}, flags={"home": str(engine.home)}))) as state:
-            node = read(state, Tree("resilient").scheduler, HostNode)
+            node = read(state, Tree("resilient").scheduler, SchedulerNode)
         return node is not None and node.pid != old
     try:
         return victim(engine, role).pid != old

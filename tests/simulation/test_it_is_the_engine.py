@@ -43,7 +43,7 @@ def test_the_parts_of_a_running_world_are_the_engines_own() -> None:
     cluster = Cluster(world, bulk_shape(10))
     try:
         world.run(0.1)
-        assert type(cluster.losses) is tuple_losses.Losses is vars(board)["Losses"]
+        assert type(cluster.losses) is tuple_losses.TupleLosses is vars(board)["TupleLosses"]
         manager = cluster.managers[0].forwarder
         assert type(manager) is forwarder.Forwarder
         assert type(manager._inbound) is inbound.Inbound
@@ -57,7 +57,7 @@ def test_the_parts_of_a_running_world_are_the_engines_own() -> None:
             assert {type(one) for one in parts.inflow._channels.values()} <= {credit.Receiving}
             assert {type(one.spending) for one in parts.outbox._channels.values()} <= {credit.Spending}
             assert inspect.ismethod(instance.task.on_frame)
-            assert type(instance.task.on_frame.__self__) is frame_dispatch.Exchange
+            assert type(instance.task.on_frame.__self__) is frame_dispatch.FrameDispatch
     finally:
         world.close()
 

@@ -13,7 +13,7 @@ from heronpy.container.execution import is_current, known_execution
 from heronpy.container.executor.executor_node import ExecutorRecord
 from heronpy.container.kept_checkpoints import _keeps_objects, _node
 from heronpy.container.remote.uploads import uploads_of
-from heronpy.container.scheduler.scheduler_process import HostNode, HostProcess
+from heronpy.container.scheduler.scheduler_process import SchedulerNode, SchedulerProcess
 from heronpy.container.teardown import _plan
 from heronpy.kernel.checkpoints.decision import Decision
 from heronpy.kernel.checkpoints.demand import Demand, newest_complete, pending_demands
@@ -22,9 +22,9 @@ from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeMissing
 from heronpy.kernel.launch import TopologyLaunch
-from heronpy.kernel.liveness.heartbeat_node import PulseReader
+from heronpy.kernel.liveness.heartbeat_node import HeartbeatReader
 from heronpy.kernel.master.client import unreachable
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree.desired_state import change_live
@@ -76,8 +76,8 @@ class Stand(NamedTuple):
     def launch(self) -> TopologyLaunch:
         return TopologyLaunch("words", "execution", self.config.to_plain(), str(self.config.home), "")
 
-    def scene(self) -> Scene:
-        return Scene(self.state, TREE, 5, self.config)
+    def scene(self) -> MasterState:
+        return MasterState(self.state, TREE, 5, self.config)
 
 
 class Probe(NamedTuple):
@@ -128,7 +128,7 @@ def _incarnation(stand: Stand) -> str:
 
 
 def _pulse(stand: Stand) -> str:
-    reader = PulseReader(stand.state, 8.0)
+    reader = HeartbeatReader(stand.state, 8.0)
     path = TREE.pulse(1)
     reader._versions[path] = -1  # it was heard before
     reader.vigil.hear(path)
@@ -210,8 +210,8 @@ def probes(state: StateManager) -> Mapping[tuple[str, str], Probe]:
         ("master", "reported"): Probe(TREE.master, registered, _reads(TREE.master, Registration, reported)),
         ("scheduler", "HostProcess"): Probe(
             TREE.scheduler,
-            _json(HostNode.of_this_process({})),
-            lambda stand: "present" if HostProcess(stand.state, TREE.scheduler).present else "absent",
+            _json(SchedulerNode.of_this_process({})),
+            lambda stand: "present" if SchedulerProcess(stand.state, TREE.scheduler).present else "absent",
         ),
         ("waiting", "reported"): Probe(TREE.waiting, b"{}", _reads(TREE.waiting, Waiting, reported)),
         ("update_failure", "reported"): Probe(

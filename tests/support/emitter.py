@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy.instances.counters import Counters
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.output.collector import Collector
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.outbox import Outbox
-from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import DATA, Prefix, unseal
 from heronpy.kernel.plans import Input

@@ -11,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from heronpy.instances.control_events import Abandoned, Attention
+from heronpy.instances.control_events import Abandoned, EventInbox
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.recovery import LeaveForNextRun, has_runs, origin_of, rows_are_unsent, run_of
-from heronpy.instances.saving.snapshot import Keeping
+from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import load_checkpoint
 from heronpy.instances.saving.state.saver import Kind
-from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, write_manifest
-from heronpy.kernel.checkpoints.names import own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.object_names import own_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ObjectMissing
@@ -75,7 +75,7 @@ class Place:
         self.id = task_id
         self.incarnation = 1
         self.task: Task | None = None
-        self.attention: Attention | None = None
+        self.attention: EventInbox | None = None
         self.stopping = False
         # what the control thread would have heard
         self.news = 0
@@ -155,7 +155,7 @@ class Place:
         ensemble, origin = self._ensemble, origin_of(plan, node)
         saved = load_checkpoint(ensemble.store, origin, plan, self.id) if origin is not None else None
         rows = rows_are_unsent(plan, node, first=self.incarnation == 1)
-        keeping = Keeping(
+        keeping = SavingSettings(
             lambda: ensemble.store, own_prefix("t", ensemble.execution), self.on_stored, saved, rows
         )
         self.task = build_task(
@@ -163,7 +163,7 @@ class Place:
             ensemble.clock, ensemble.dice.randrange, run=run, keeping=keeping,
         )  # fmt: skip
         assert self.task.saving is not None
-        self.attention = Attention(self)
+        self.attention = EventInbox(self)
         self.attention.listeners += [LeaveForNextRun(run, self.id, self.incarnation), self.task.saving]
         self.task.parts.outbox.meanwhile = self.attention.peek
         self.task.initialize()

@@ -14,7 +14,7 @@ from heronpy import CheckpointStore
 from heronpy.component import make_component
 from heronpy.context import TopologyContext
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
-from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Stream, Task
+from heronpy.kernel.plans import Component, DeclaredStream, LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.plans.logical import Reliability
 from heronpy.spark import IngestSpout
 from heronpy.spark.arrow_stream import to_stream
@@ -45,9 +45,9 @@ class Engine:
 
 
 def plan_for(reliability: Reliability) -> PhysicalPlan:
-    fed = Component("rows", "spout", "m.Rows", 2, outputs=(Stream("default", ("number", "word")),))
+    fed = Component("rows", "spout", "m.Rows", 2, outputs=(DeclaredStream("default", ("number", "word")),))
     logical = LogicalPlan("fed", (fed,), reliability=reliability)
-    return PhysicalPlan("fed", 1, logical, (Task(2, "rows", 0, 1), Task(3, "rows", 1, 1)), (), {})
+    return PhysicalPlan("fed", 1, logical, (PlacedTask(2, "rows", 0, 1), PlacedTask(3, "rows", 1, 1)), (), {})
 
 
 class Life:

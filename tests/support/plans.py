@@ -7,14 +7,14 @@ from typing import Any
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     InstancePlan,
     LogicalPlan,
     PackingPlan,
     PhysicalPlan,
     Resources,
-    Stream,
     physical_plan,
 )
 
@@ -23,13 +23,13 @@ SINK = 2
 
 
 def edge(kind: Any, *fields: str, stream: str = "default") -> Input:
-    return Input("words", stream, Grouping(kind, fields))
+    return Input("words", stream, DeclaredGrouping(kind, fields))
 
 
 def plan_of(*edges: Input, par: int = 1, spouts: int = 1, containers: int = 2) -> PhysicalPlan:
     """Tasks are dealt to the containers in turn, beginning with container 1."""
     outputs = tuple(
-        Stream(read.stream, ("word", "n"), direct=read.grouping.kind == "direct") for read in edges
+        DeclaredStream(read.stream, ("word", "n"), direct=read.grouping.kind == "direct") for read in edges
     )
     logical = LogicalPlan(
         "wordcount",

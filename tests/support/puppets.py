@@ -9,26 +9,26 @@ from typing import Any, Literal, TypeVar
 
 from heronpy.kernel.checkpoints.interval import KEY
 from heronpy.kernel.checkpoints.manifest import checksum
-from heronpy.kernel.checkpoints.names import checkpoint_prefix, own_prefix, update_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.object_names import checkpoint_prefix, own_prefix, update_prefix
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.master.background import Errands, T
-from heronpy.kernel.master.coordinator import Acts
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.background import BackgroundWorker, T
+from heronpy.kernel.master.coordinator import Coordinator
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     InstancePlan,
     LogicalPlan,
     PackingPlan,
     PhysicalPlan,
+    PlacedTask,
     Resources,
-    Stream,
-    Task,
 )
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
@@ -49,8 +49,8 @@ Reliability = Literal["at_most_once", "at_least_once", "effectively_once"]
 
 def logical_plan(reliability: Reliability) -> LogicalPlan:
     """line feeds count by word, and is saved every second."""
-    line = Component("line", "spout", "m.Line", 1, outputs=(Stream("default", ("word",)),))
-    edge = Input("line", "default", Grouping("fields", ("word",)))
+    line = Component("line", "spout", "m.Line", 1, outputs=(DeclaredStream("default", ("word",)),))
+    edge = Input("line", "default", DeclaredGrouping("fields", ("word",)))
     count = Component("count", "bolt", "m.Count", 2, inputs=(edge,))
     return LogicalPlan("words", (line, count), config={KEY: 1}, reliability=reliability, key_groups=8)
 
@@ -119,7 +119,7 @@ class Crew:
         ]
 
     def _beat(
-        self, task: Task, plan: PhysicalPlan, coming: PhysicalPlan | None, update: Update | None
+        self, task: PlacedTask, plan: PhysicalPlan, coming: PhysicalPlan | None, update: Update | None
     ) -> InstanceBeat:
         node = self._read(TREE.checkpoints, Checkpoints) or Checkpoints()
         incarnation = self.incarnations.get(task.id, 1)
@@ -143,7 +143,7 @@ class Crew:
         self.twist(beat)
         return beat
 
-    def _stored(self, task: Task, number: int, run: int, prefix: Callable[[str, int], str]) -> Stored:
+    def _stored(self, task: PlacedTask, number: int, run: int, prefix: Callable[[str, int], str]) -> Stored:
         data = f"{task.label} {number}".encode()
         folder = prefix(own_prefix("words", EXECUTION), number)
         name = f"{folder}/{task.id}-{self.incarnations.get(task.id, 1)}"
@@ -165,7 +165,7 @@ class Crew:
             answer_request(self._state, path, request)
 
 
-class Inline(Errands):
+class Inline(BackgroundWorker):
     """Runs every errand at once: a test decides when things happen."""
 
     def __init__(self) -> None:
@@ -184,10 +184,10 @@ class Conductor:
     """A Topology Master without sockets, on a clock that the test moves."""
 
     def __init__(self, state: StateManager, config: Config, crew: Crew, incarnation: int = 1) -> None:
-        self.scene = Scene(state, TREE, incarnation, config)
+        self.scene = MasterState(state, TREE, incarnation, config)
         self.crew = crew
         self.now = 100.0 * incarnation
-        self.acts = Acts(self.scene, Inline(), lambda: None, self.hear_executors, self.now)
+        self.acts = Coordinator(self.scene, Inline(), lambda: None, self.hear_executors, self.now)
         #: what the executors have published; the watch may not have told yet
         self.published: dict[int, ExecutorNode] = {}
         self.scene.take_over()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, checksum, write_manifest
-from heronpy.kernel.checkpoints.names import checkpoint_prefix, own_prefix
+from heronpy.kernel.checkpoints.object_names import checkpoint_prefix, own_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.plugin import CheckpointStore
 

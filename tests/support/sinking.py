@@ -14,8 +14,8 @@ from heronpy.component import make_component
 from heronpy.context import TopologyContext
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
 from heronpy.kernel.config import load_config
-from heronpy.kernel.plans import Component, Input, LogicalPlan, PhysicalPlan, Stream, Task
-from heronpy.kernel.plans.logical import Grouping
+from heronpy.kernel.plans import Component, DeclaredStream, Input, LogicalPlan, PhysicalPlan, PlacedTask
+from heronpy.kernel.plans.logical import DeclaredGrouping
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.spark import SegmentSink
 from heronpy.spark.arrow_stream import from_stream
@@ -41,15 +41,18 @@ class Engine:
 
 def plan_for(tasks: int = 3) -> PhysicalPlan:
     """words (task 1) feeds sink (tasks 2, 3, …)."""
-    edge = Input("words", "default", Grouping("shuffle"))
+    edge = Input("words", "default", DeclaredGrouping("shuffle"))
     logical = LogicalPlan(
         "wordcount",
         (
-            Component("words", "spout", "m.Words", 1, outputs=(Stream("default", FIELDS),)),
+            Component("words", "spout", "m.Words", 1, outputs=(DeclaredStream("default", FIELDS),)),
             Component("sink", "bolt", "m.Sink", tasks, inputs=(edge,)),
         ),
     )
-    placed = (Task(1, "words", 0, 1), *(Task(2 + index, "sink", index, 1) for index in range(tasks)))
+    placed = (
+        PlacedTask(1, "words", 0, 1),
+        *(PlacedTask(2 + index, "sink", index, 1) for index in range(tasks)),
+    )
     return PhysicalPlan("wordcount", 1, logical, placed, (), {})
 
 

@@ -25,7 +25,7 @@ IMPORTS_USER_CODE = re.compile(r"\b(import_user_module|resolve_class|find_class|
 UNPICKLERS = {"pickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve", "copyreg"}
 #: values of the user's on their way from one instance to another, or from the submitted file to an instance
 MAY_UNPICKLE = {
-    "instances/acking/completion.py",
+    "instances/acking/awaiting.py",
     "instances/output/codec.py",
     "instances/task/build.py",
     "heronpy/config_values.py",

@@ -13,11 +13,11 @@ from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError
 from heronpy.kernel.plans import (
     Component,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     LogicalPlan,
     PackingPlan,
-    Stream,
     moves,
     next_plan,
     physical_plan,
@@ -45,8 +45,8 @@ class PackingContract(abc.ABC):
 
     def topology(self) -> LogicalPlan:
         """Four words, three counts. Add to its config what your plugin needs."""
-        words = Component("words", "spout", "m.Words", 4, outputs=(Stream("default", ("word",)),))
-        edge = Input("words", "default", Grouping("fields", ("word",)))
+        words = Component("words", "spout", "m.Words", 4, outputs=(DeclaredStream("default", ("word",)),))
+        edge = Input("words", "default", DeclaredGrouping("fields", ("word",)))
         count = Component("count", "bolt", "m.Count", 3, inputs=(edge,))
         return LogicalPlan("contract", (words, count), {"topology.stmgrs": 2})
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from heronpy.instances.output.codec import SCALARS
 from heronpy.instances.saving.state.encoding import Early, encode_chunk, one_line, settled
+from heronpy.instances.saving.state.key_roster import KeyRoster
 from heronpy.instances.saving.state.ownership import Owning
-from heronpy.instances.saving.state.roster import Roster
 from heronpy.kernel.errors import TopologyError
 from heronpy.state import HashMapState
 
@@ -30,7 +30,7 @@ class KeyedState(HashMapState):
     while a snapshot is taken, the state is one of them.
     """
 
-    def __init__(self, roster: Roster) -> None:
+    def __init__(self, roster: KeyRoster) -> None:
         super().__init__()
         self._roster = roster
         self._admit = roster.owning.admit

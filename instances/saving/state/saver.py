@@ -12,7 +12,7 @@ from heronpy.instances.saving.state.objects import Sections
 from heronpy.instances.saving.state.saved import STATE
 from heronpy.instances.saving.state.task_state import TaskState
 from heronpy.instances.saving.state.writer import Writer
-from heronpy.kernel.checkpoints.names import checkpoint_prefix, update_prefix
+from heronpy.kernel.checkpoints.object_names import checkpoint_prefix, update_prefix
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Part, Stored

@@ -9,6 +9,7 @@ from heronpy.component import ENGINE_ATTRIBUTES
 from heronpy.errors import DefinitionError
 from heronpy.instances.saving.recovery import has_runs
 from heronpy.instances.saving.state.encoding import decode_whole, encode_whole
+from heronpy.instances.saving.state.key_roster import KeyRoster
 from heronpy.instances.saving.state.keyed import (
     Image,
     KeyedState,
@@ -20,7 +21,6 @@ from heronpy.instances.saving.state.keyed import (
     use_ownership,
 )
 from heronpy.instances.saving.state.ownership import Ownership, Owning, SplitOwnership, key_fields
-from heronpy.instances.saving.state.roster import Roster
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import Held
 from heronpy.state import HashMapState, StatefulComponent, state_is_by_task
@@ -61,7 +61,7 @@ class TaskState:
         """The mapping itself, always the same."""
         if self._state is None:
             owning = _owning(self._plan, self.task_id, self._cls)
-            self._state = HashMapState() if owning is None else KeyedState(Roster(owning))
+            self._state = HashMapState() if owning is None else KeyedState(KeyRoster(owning))
         return self._state
 
     def attach(self, component: Any) -> None:

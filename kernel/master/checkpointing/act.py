@@ -13,10 +13,10 @@ from heronpy.kernel.checkpoints.interval import checkpoint_interval
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, read_manifest, write_manifest
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import HeronError
-from heronpy.kernel.master.background import Errands
+from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.checkpointing.decide import Checkpointing, Round
 from heronpy.kernel.master.rebuilding.decide import FIRST_EPOCH
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.trace_points import step
 from heronpy.kernel.tree.desired_state import in_effect
 from heronpy.kernel.tree.update import FINISHED
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 class CheckpointAct:
     """One checkpoint after the other."""
 
-    def __init__(self, scene: Scene, errands: Errands, now: float) -> None:
+    def __init__(self, scene: MasterState, errands: BackgroundWorker, now: float) -> None:
         self._scene = scene
         self._errands = errands
         self.deciding = Checkpointing(self._interval(), scene.config["checkpoint.timeout"], now)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import StoredPart
-from heronpy.kernel.master.knowledge.roster import Roll, named, parts_of
-from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.master.knowledge.roster import Roster, named, parts_of
+from heronpy.kernel.plans import PhysicalPlan, PlacedTask
 
 #: seconds from one that is owed to the next attempt, if it is given up
 AGAIN = 1.0
@@ -29,7 +29,7 @@ class Round(NamedTuple):
     #: … and how many transactions it commits with it
     transactions: dict[int, int]
 
-    def missing(self) -> list[Task]:
+    def missing(self) -> list[PlacedTask]:
         return [task for task in self.plan.tasks if task.id not in self.parts]
 
     @property
@@ -61,24 +61,24 @@ class Checkpointing:
         return self.demanded or (by_interval and not unchanged)
 
     @staticmethod
-    def unchanged(node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> bool:
+    def unchanged(node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> bool:
         """Whether all tasks are as they were in the newest complete checkpoint."""
         if not node.complete or node.complete[-1].epoch != plan.epoch:
             return False
         newest = node.complete[-1].id
         return all(roll.beat(task).unchanged_since == newest for task in plan.tasks)
 
-    def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> list[str]:
+    def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> list[str]:
         """Who is not ready for one: a task that does not run would never store its part."""
         return roll.idle(plan) or roll.behind(plan, node.run)
 
-    def begin(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll, now: float) -> None:
+    def begin(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster, now: float) -> None:
         """The node says that it has begun."""
         members = roll.incarnations(plan.tasks)
         self.round = Round(node.started, node.run, plan, members, now, {}, {})
         self._last, self.demanded = now, False
 
-    def collect(self, roll: Roll) -> None:
+    def collect(self, roll: Roster) -> None:
         """Take what the tasks say that they have stored for this checkpoint, in this run."""
         current = self.round
         if current is None:
@@ -95,7 +95,7 @@ class Checkpointing:
                 current.parts[task.id] = parts_of(stored)
                 current.transactions[task.id] = stored.transactions
 
-    def why_give_up(self, roll: Roll, now: float) -> str:
+    def why_give_up(self, roll: Roster, now: float) -> str:
         """Empty while it may still become complete."""
         current = self.round
         if current is None:

@@ -11,8 +11,8 @@ from heronpy.kernel.kept_state import held_of
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER
 from heronpy.kernel.master.knowledge.culprits import culprits
 from heronpy.kernel.master.knowledge.meter import Meter
-from heronpy.kernel.master.knowledge.tuple_losses import Losses, Lost
-from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.master.knowledge.tuple_losses import Lost, TupleLosses
+from heronpy.kernel.plans import PhysicalPlan, PlacedTask
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.tree.paths import ChildView
@@ -46,7 +46,7 @@ class Board:
         self._since: dict[int, float] = {}
         #: times that an instance has said that it failed
         self._errors: dict[int, int] = {}
-        self._losses = Losses(plan)
+        self._losses = TupleLosses(plan)
         self._meters: dict[int, Meter] = {}
         #: of the processes that are no task, by container and name
         self._managers: dict[tuple[int, str], Meter] = {}
@@ -104,7 +104,7 @@ class Board:
             self._whole_at = now
         return True
 
-    def _is_up(self, task: Task) -> bool:
+    def _is_up(self, task: PlacedTask) -> bool:
         beat = self._beats.get(task.id)
         return beat is not None and beat.state in UP
 
@@ -197,7 +197,9 @@ class Board:
             return "failed"
         return "running" if now - self._heard.get(container, -math.inf) < SILENCE else "missing"
 
-    def _condition(self, task: Task, beat: InstanceBeat, missing: Mapping[int, float]) -> tuple[str, str]:
+    def _condition(
+        self, task: PlacedTask, beat: InstanceBeat, missing: Mapping[int, float]
+    ) -> tuple[str, str]:
         """State and error: a dead or stopped instance says nothing any more, but its executor does."""
         child = self.children.get(task.label)
         if child is not None and child.state == "given_up":
@@ -210,7 +212,9 @@ class Board:
             return "silent", beat.error
         return beat.state, beat.error
 
-    def _instance(self, task: Task, missing: Mapping[int, float], now: float, ahead: float) -> InstanceStatus:
+    def _instance(
+        self, task: PlacedTask, missing: Mapping[int, float], now: float, ahead: float
+    ) -> InstanceStatus:
         beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
         child = self.children.get(task.label)
         state, error = self._condition(task, beat, missing)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from heronpy.kernel.liveness.silence import Vigil
+from heronpy.kernel.liveness.silence import SilenceDetector
 
 #: a master that has heard nobody at all for this long is more likely cut off itself
 ALONE = 5.0
 
 
-class LostContainers:
+class MissingContainers:
     """Asks once for each that was not heard of for too long, and again only after as long a time."""
 
     def __init__(self, containers: Iterable[int], patience: float) -> None:
-        self._vigil: Vigil[int] = Vigil(patience)
+        self._vigil: SilenceDetector[int] = SilenceDetector(patience)
         self._containers: tuple[int, ...] = ()
         self.interval = self._vigil.interval
         #: asked for, and not heard of since: what the request said

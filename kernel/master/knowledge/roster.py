@@ -7,7 +7,7 @@ from typing import Final
 
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.machine.addresses import STREAM_MANAGER, manager_name
-from heronpy.kernel.plans import PhysicalPlan, Task
+from heronpy.kernel.plans import PhysicalPlan, PlacedTask
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Stored
 from heronpy.kernel.tree.paths import ChildView, ExecutorNode
 
@@ -15,7 +15,7 @@ from heronpy.kernel.tree.paths import ChildView, ExecutorNode
 AT_WORK: Final = frozenset({"running", "paused"})
 
 
-class Roll:
+class Roster:
     """The newest incarnation counts, and what its predecessors still say does not."""
 
     def __init__(self) -> None:
@@ -40,14 +40,14 @@ class Roll:
         self.beats = {task: beat for task, beat in self.beats.items() if task in tasks}
         self.managers = {each: self.managers[each] for each in plan.containers() if each in self.managers}
 
-    def beat(self, task: Task) -> InstanceBeat:
+    def beat(self, task: PlacedTask) -> InstanceBeat:
         return self.beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
 
-    def incarnation(self, task: Task) -> int:
+    def incarnation(self, task: PlacedTask) -> int:
         """0 for one that was never heard."""
         return self.beat(task).incarnation
 
-    def is_there(self, task: Task) -> bool:
+    def is_there(self, task: PlacedTask) -> bool:
         """Heard, not failed, and nobody has seen it end."""
         beat = self.beat(task)
         if beat.state in ("missing", "failed"):
@@ -89,10 +89,10 @@ class Roll:
         late = ((task, self.beat(task).run) for task in plan.tasks)
         return [f"{task.label} (in run {known} of {run})" for task, known in late if known != run]
 
-    def incarnations(self, tasks: Iterable[Task]) -> dict[int, int]:
+    def incarnations(self, tasks: Iterable[PlacedTask]) -> dict[int, int]:
         return {task.id: self.incarnation(task) for task in tasks}
 
-    def doing(self, task: Task) -> str:
+    def doing(self, task: PlacedTask) -> str:
         """A task and what it is busy with: count[1] (process() for 12 s)."""
         beat = self.beat(task)
         how = self._last_exit(task.container, task.label)
@@ -103,12 +103,12 @@ class Roll:
             return f"{task.label} (ended with its container)"
         return f"{task.label} ({beat.busy or beat.error or beat.state})"
 
-    def is_of_before(self, task: Task) -> bool:
+    def is_of_before(self, task: PlacedTask) -> bool:
         """Ended with its container, and the one that takes its place has not been heard."""
         executor = self.executors.get(task.container)
         return executor is not None and 0 < self.incarnation(task) <= executor.gone
 
-    def fate(self, task: Task) -> str:
+    def fate(self, task: PlacedTask) -> str:
         """What became of a task that is another process now."""
         return self._fate(task.container, task.label, task.label)
 

@@ -39,7 +39,7 @@ class Death(NamedTuple):
         return self.last - SLACK <= other.first and other.last - SLACK <= self.first
 
 
-class Losses:
+class TupleLosses:
     """Adds up over incarnations.
 
     A receiver counts what an emitter that died may have held, and an emitter what a receiver may have. When

@@ -10,11 +10,11 @@ import msgspec
 from heronpy.kernel.checkpoints.in_store import InStore, checkpoints_in_store
 from heronpy.kernel.checkpoints.node import WentBack
 from heronpy.kernel.errors import DamagedNode
-from heronpy.kernel.master.background import Errands
+from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.fenced_node import Changed
 from heronpy.kernel.master.knowledge.roster import named
 from heronpy.kernel.master.rebuilding.decide import REBUILT, checkpoints_as_stored
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.repository import MasterState
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ AGAIN = 5.0
 class RebuildAct:
     """Before anything else: until it is done nobody knows which run is on, or which checkpoints there are."""
 
-    def __init__(self, scene: Scene, errands: Errands) -> None:
+    def __init__(self, scene: MasterState, errands: BackgroundWorker) -> None:
         self._scene = scene
         self._errands = errands
         self._looking = False

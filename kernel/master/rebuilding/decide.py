@@ -9,7 +9,7 @@ import msgspec
 from heronpy.kernel.checkpoints.in_store import InStore
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.errors import DamagedNode
-from heronpy.kernel.master.knowledge.roster import Roll
+from heronpy.kernel.master.knowledge.roster import Roster
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.tree.update import Update
 
@@ -62,7 +62,7 @@ def update_that_ran(
 
 
 def checkpoints_as_stored(
-    stored: InStore, plan: PhysicalPlan, roll: Roll, *, number: int, retain: int
+    stored: InStore, plan: PhysicalPlan, roll: Roster, *, number: int, retain: int
 ) -> Checkpoints:
     """The node by what the store has and by what the tasks have heard; all of them must have been heard.
 

@@ -15,8 +15,8 @@ from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.node import WentBack
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import CheckpointDamaged
-from heronpy.kernel.master.background import Errands
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.background import BackgroundWorker
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.master.restoring.decide import NextRun, Restoring
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.trace_points import step
@@ -31,7 +31,7 @@ AGAIN = 5.0
 KEPT = 5
 
 
-class Found(NamedTuple):
+class RestorePoint(NamedTuple):
     """A checkpoint that can be read, if any, and why better ones cannot."""
 
     base: CheckpointRef | None
@@ -44,7 +44,9 @@ class Found(NamedTuple):
 class RestoreAct:
     """At most one at a time, and before anything else."""
 
-    def __init__(self, scene: Scene, errands: Errands, hear_executors: Callable[[], None]) -> None:
+    def __init__(
+        self, scene: MasterState, errands: BackgroundWorker, hear_executors: Callable[[], None]
+    ) -> None:
         self._scene = scene
         self._errands = errands
         self._hear_executors = hear_executors
@@ -97,7 +99,7 @@ class RestoreAct:
             lambda outcome: self._found(following, outcome, now),
         )
 
-    def _found(self, following: NextRun, outcome: Found | Exception, now: float) -> None:
+    def _found(self, following: NextRun, outcome: RestorePoint | Exception, now: float) -> None:
         self._looking = False
         if isinstance(outcome, Exception):
             self._stand_still(f"the checkpoint store cannot be read: {outcome}", now)
@@ -124,7 +126,9 @@ class RestoreAct:
             lambda dropped: self._cleared(following, outcome, dropped, now),
         )
 
-    def _cleared(self, following: NextRun, found: Found, dropped: Exception | None, now: float) -> None:
+    def _cleared(
+        self, following: NextRun, found: RestorePoint, dropped: Exception | None, now: float
+    ) -> None:
         """The store has no manifest any more of a checkpoint that does not count from here on."""
         self._looking = False
         if isinstance(dropped, Exception):
@@ -143,7 +147,7 @@ class RestoreAct:
         """The checkpoint that a person has chosen; 0 for none, or where there is nothing to choose."""
         return self._decision.checkpoint if self._decision is not None and self.undecided else 0
 
-    def _leave_to_a_person(self, found: Found, base: CheckpointRef, repeated: int, now: float) -> None:
+    def _leave_to_a_person(self, found: RestorePoint, base: CheckpointRef, repeated: int, now: float) -> None:
         """What is committed is never repeated, unless a person says so."""
         name = self._scene.plan.topology
         many = f"{repeated} transaction{'s' if repeated != 1 else ''} that {'are' if repeated != 1 else 'is'}"
@@ -155,7 +159,7 @@ class RestoreAct:
         self._stand_still(why, now)
         self.undecided = why
 
-    def _begin(self, following: NextRun, found: Found) -> None:
+    def _begin(self, following: NextRun, found: RestorePoint) -> None:
         node = self._scene.node
         went_back = node.went_back
         if found.damaged:
@@ -193,7 +197,7 @@ class RestoreAct:
         self.trouble, self._not_before = why, now + AGAIN
 
 
-def _readable(open_store: Callable[[], CheckpointStore], following: NextRun, decided: int) -> Found:
+def _readable(open_store: Callable[[], CheckpointStore], following: NextRun, decided: int) -> RestorePoint:
     """`decided`: the newest that a person wants; 0 for the newest there is."""
     damaged: dict[int, str] = {}
     for ref in following.bases:
@@ -209,5 +213,5 @@ def _readable(open_store: Callable[[], CheckpointStore], following: NextRun, dec
         except CheckpointDamaged as error:
             damaged[ref.id] = str(error)
         else:
-            return Found(ref, damaged)
-    return Found(None, damaged)
+            return RestorePoint(ref, damaged)
+    return RestorePoint(None, damaged)

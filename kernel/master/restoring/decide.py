@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
-from heronpy.kernel.master.knowledge.roster import AT_WORK, Roll
+from heronpy.kernel.master.knowledge.roster import AT_WORK, Roster
 from heronpy.kernel.plans import PhysicalPlan
 
 
@@ -37,13 +37,13 @@ class Restoring:
         #: newest run in which everybody was seen at work
         self._sound = 0
 
-    def watch(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> None:
+    def watch(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> None:
         """Note that a run works."""
         beats = [roll.beat(task) for task in plan.tasks]
         if node.run and all(beat.run == node.run and beat.state in AT_WORK for beat in beats):
             self._sound = node.run
 
-    def why(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll) -> str:
+    def why(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> str:
         """Why another run must begin; empty for the one that is on.
 
         Of whom nothing has been heard nothing is known: a master that has just started ends no healthy run.
@@ -63,7 +63,7 @@ class Restoring:
                 return f"tuples on their way to {task.label} were lost"
         return ""
 
-    def next_run(self, node: Checkpoints, plan: PhysicalPlan, roll: Roll, because: str) -> NextRun | None:
+    def next_run(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster, because: str) -> NextRun | None:
         """The run to begin, once everybody is there: whoever were left out would have to begin another."""
         if roll.absent(plan):
             return None

@@ -9,7 +9,7 @@ import msgspec
 
 from heronpy.kernel.errors import NodeMissing, PackingError, VersionConflict
 from heronpy.kernel.master.fenced_node import Changed
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.master.updating.decide import (
     Commit,
     Move,
@@ -47,7 +47,7 @@ class UpdateAct:
     """
 
     def __init__(
-        self, scene: Scene, on_plan: Callable[[], None], hear_executors: Callable[[], None], now: float
+        self, scene: MasterState, on_plan: Callable[[], None], hear_executors: Callable[[], None], now: float
     ) -> None:
         self._scene = scene
         self._on_plan = on_plan

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from heronpy.kernel.kept_state import held_of, objections
-from heronpy.kernel.master.knowledge.roster import Roll, named, parts_of
-from heronpy.kernel.plans import PackingPlan, PhysicalPlan, Task, affected, moves
+from heronpy.kernel.master.knowledge.roster import Roster, named, parts_of
+from heronpy.kernel.plans import PackingPlan, PhysicalPlan, PlacedTask, affected, moves
 from heronpy.kernel.tree.update import Handover, Ledger, Phase, Update
 
 #: for how long those who have not let go yet are waited for; they let go whenever they hear of it
@@ -68,7 +68,7 @@ class Situation(NamedTuple):
     #: what the update leads to, once that is written
     coming: PhysicalPlan | None
     packing: PackingPlan
-    roll: Roll
+    roll: Roster
     #: the run that is on; 0 where there are none
     run: int = 0
     #: what the scheduler's process says that it cannot do
@@ -83,7 +83,7 @@ class Situation(NamedTuple):
         return self.plan.epoch >= self.update.epoch
 
     @property
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[PlacedTask]:
         """Of both plans, each once."""
         coming = self.coming.tasks if self.coming is not None else ()
         return sorted(
@@ -98,7 +98,7 @@ class Situation(NamedTuple):
     def containers(self) -> list[int]:
         return sorted({task.container for task in self.tasks})
 
-    def giving(self, component: str) -> list[Task]:
+    def giving(self, component: str) -> list[PlacedTask]:
         """Tasks of a component that hand something over."""
         tasks = self.plan.tasks_of(component)
         if self.update.kind == "scale":
@@ -195,7 +195,7 @@ class Updating:
         tasks = [task for task in here.tasks if task.container == container]
         return any(task.id not in here.newcomers or task.id in self._tasks for task in tasks)
 
-    def _lost_task(self, here: Situation, task: Task) -> str:
+    def _lost_task(self, here: Situation, task: PlacedTask) -> str:
         beat = here.roll.beat(task)
         awaited = task.id in here.newcomers and task.id not in self._tasks
         if not beat.incarnation or (awaited and here.roll.is_of_before(task)):
@@ -296,7 +296,7 @@ class Updating:
             f"{'; '.join(kept)} (--yes does it all the same)" if kept and not here.update.accepts_loss else ""
         )
 
-    def _has_given(self, here: Situation, task: Task) -> bool:
+    def _has_given(self, here: Situation, task: PlacedTask) -> bool:
         given = here.roll.beat(task).handover
         return (given.id, given.run) == (here.update.epoch, here.run)
 
@@ -322,7 +322,7 @@ class Updating:
         late = self._not_loaded(here, tasks)
         return Wait(late) if late else self._to_release(here, now)
 
-    def _not_loaded(self, here: Situation, tasks: tuple[Task, ...]) -> list[str]:
+    def _not_loaded(self, here: Situation, tasks: tuple[PlacedTask, ...]) -> list[str]:
         beats = ((task, here.roll.beat(task)) for task in tasks)
         return [here.roll.doing(task) for task, beat in beats if beat.loaded_epoch != here.update.epoch]
 

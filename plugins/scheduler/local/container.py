@@ -13,7 +13,7 @@ from heronpy.kernel.machine.private import make_private
 from heronpy.kernel.machine.processes import boot_id, process, processes
 from heronpy.kernel.machine.sessions import Session
 from heronpy.kernel.plugin import Launch
-from heronpy.plugins.scheduler.local.record import Record, Records
+from heronpy.plugins.scheduler.local.record import ContainerRecord, Records
 
 #: not HERONPY_…, which would be a setting to a heronpy command that the user's code runs
 TOKEN = "_HERONPY_CONTAINER_TOKEN"
@@ -22,7 +22,7 @@ TOKEN = "_HERONPY_CONTAINER_TOKEN"
 class LocalContainer:
     """A running container, started by us or by an earlier scheduler process."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: ContainerRecord) -> None:
         self.record = record
         #: becomes readable when the first process ends
         self.pidfd = os.pidfd_open(record.pid)
@@ -59,7 +59,7 @@ class LocalContainer:
 
 def start(launch: Launch, records: Records) -> LocalContainer:
     """Start a container in a session of its own, so that it outlives us."""
-    record = Record(launch.container, secrets.token_hex(8), boot_id())
+    record = ContainerRecord(launch.container, secrets.token_hex(8), boot_id())
     records.write(record)
     folder = Path(launch.log_folder)
     make_private(folder)
@@ -79,12 +79,12 @@ def start(launch: Launch, records: Records) -> LocalContainer:
     started.returncode = 0
     seen = process(started.pid)
     assert seen is not None, "a child stays until it is waited for"
-    record = Record(record.container, record.token, record.boot, seen.pid, seen.started)
+    record = ContainerRecord(record.container, record.token, record.boot, seen.pid, seen.started)
     records.write(record)
     return LocalContainer(record)
 
 
-def find(record: Record) -> LocalContainer | None:
+def find(record: ContainerRecord) -> LocalContainer | None:
     """The container that an earlier process wrote down, if it still runs."""
     if record.boot != boot_id():
         return None
@@ -103,23 +103,23 @@ def find(record: Record) -> LocalContainer | None:
     return None
 
 
-def kill_group(record: Record) -> None:
+def kill_group(record: ContainerRecord) -> None:
     """SIGKILL to all of the container's processes; returns when none is left."""
     Session(record.pid, record.started, record.boot).kill(f"container {record.container}")
 
 
-def _is_first_process(record: Record) -> bool:
+def _is_first_process(record: ContainerRecord) -> bool:
     seen = process(record.pid)
     return seen is not None and seen.alive and seen.started == record.started
 
 
-def _find_by_token(record: Record) -> LocalContainer | None:
+def _find_by_token(record: ContainerRecord) -> LocalContainer | None:
     mark = f"{TOKEN}={record.token}".encode()
     for each in processes():
         with contextlib.suppress(OSError):
             if each.pid == each.session and mark in Path(f"/proc/{each.pid}/environ").read_bytes().split(
                 b"\0"
             ):
-                found = Record(record.container, record.token, record.boot, each.pid, each.started)
+                found = ContainerRecord(record.container, record.token, record.boot, each.pid, each.started)
                 return find(found)
     return None

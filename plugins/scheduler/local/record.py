@@ -12,7 +12,7 @@ from heronpy.kernel.formats import SESSION
 from heronpy.kernel.machine.private import make_private, private
 
 
-class Record(msgspec.Struct, frozen=True):
+class ContainerRecord(msgspec.Struct, frozen=True):
     """One container: its first process, which leads its session and its process group."""
 
     container: int
@@ -31,7 +31,7 @@ class Records:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def write(self, record: Record) -> None:
+    def write(self, record: ContainerRecord) -> None:
         make_private(self._folder)
         path = self._path(record.container)
         draft = path.with_suffix(".new")
@@ -42,10 +42,10 @@ class Records:
     def remove(self, container: int) -> None:
         self._path(container).unlink(missing_ok=True)
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[ContainerRecord]:
         for path in sorted(self._folder.glob("*.json")):
             try:
-                record = SESSION.decode(path.read_bytes(), Record, str(path), any_format=True)
+                record = SESSION.decode(path.read_bytes(), ContainerRecord, str(path), any_format=True)
             except msgspec.DecodeError:
                 # only a machine that lost its power tears a file, and no container outlives that
                 path.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ _COUNTER = struct.Struct("<Q")
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Guard:
+class TreeLock:
     """Lets one thread of one process change the tree at a time."""
 
     def __init__(self, root: Descriptor) -> None:

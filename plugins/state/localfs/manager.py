@@ -13,22 +13,22 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, VersionConflict
 from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch, not_damaged
 from heronpy.plugins.state.localfs.disk_errors import disk_errors
-from heronpy.plugins.state.localfs.guard import Guard
+from heronpy.plugins.state.localfs.guard import TreeLock
 from heronpy.plugins.state.localfs.inotify import NoInstance
 from heronpy.plugins.state.localfs.node_watch import Watching
 from heronpy.plugins.state.localfs.poller import Poller
-from heronpy.plugins.state.localfs.record import Record
+from heronpy.plugins.state.localfs.record import FileRecord
 from heronpy.plugins.state.localfs.root import open_root
 from heronpy.plugins.state.localfs.sessions import (
-    Session,
+    SessionFile,
     dead_sessions,
     forget,
     is_alive,
     is_dead,
     paths_of,
 )
-from heronpy.plugins.state.localfs.tree import Tree
-from heronpy.plugins.state.localfs.watcher import Watcher
+from heronpy.plugins.state.localfs.tree import FileTree
+from heronpy.plugins.state.localfs.watcher import FileWatcher
 from heronpy.plugins.state.paths import Segments, node_segments_of, segments_of
 from heronpy.plugins.state.values import check_size
 
@@ -48,16 +48,16 @@ class LocalFsStateManager(StateManager):
 
     def initialize(self, config: Config) -> None:
         self._folder = Path(config["home"]).expanduser() / "state"
-        self._session: Session | None = None
+        self._session: SessionFile | None = None
         self._watcher: Watching | None = None
         self._life = threading.Lock()
         self._closing = False
         with contextlib.ExitStack() as undo, disk_errors(self._folder):
             self._root = open_root(self._folder)
             undo.callback(self._root.close)
-            self._guard = Guard(self._root)
+            self._guard = TreeLock(self._root)
             undo.callback(self._guard.close)
-            self._tree = Tree(self._root)
+            self._tree = FileTree(self._root)
             # whoever only reads needs no lock, however many others write
             self._guard.try_briefly(self._tree.clear_scratch)
             self._reap_dead()
@@ -82,7 +82,7 @@ class LocalFsStateManager(StateManager):
                 msg = f"the node {path} is there already"
                 raise NodeExists(msg)
             owner = self._own(path) if ephemeral else ""
-            return self._put(segments, Record(value, 0, owner))
+            return self._put(segments, FileRecord(value, 0, owner))
 
     def set(self, path: str, value: bytes, *, version: int | None = None) -> int:
         segments = node_segments_of(path)
@@ -97,11 +97,11 @@ class LocalFsStateManager(StateManager):
             if version is not None and found is None:
                 raise _missing(path)
             if found is None:
-                return self._put(segments, Record(value, 0))
+                return self._put(segments, FileRecord(value, 0))
             if version is not None and version != found.version:
                 msg = f"the node {path} has version {found.version}, not {version}"
                 raise VersionConflict(msg, hint="read it again, then decide again")
-            return self._put(segments, Record(value, found.version, found.owner))
+            return self._put(segments, FileRecord(value, found.version, found.owner))
 
     def repair(self, path: str, value: bytes) -> int:
         segments = node_segments_of(path)
@@ -110,7 +110,7 @@ class LocalFsStateManager(StateManager):
             try:
                 self._current(segments)
             except DamagedNode:
-                return self._put(segments, Record(value, 0))
+                return self._put(segments, FileRecord(value, 0))
         raise not_damaged(path)
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
@@ -165,7 +165,7 @@ class LocalFsStateManager(StateManager):
 
     def _new_watcher(self) -> Watching:
         try:
-            return Watcher(self._root, self._tree, self._sessions_ended)
+            return FileWatcher(self._root, self._tree, self._sessions_ended)
         except NoInstance:
             # commands must work at the limit as well, and topologies beyond it start
             log.info("no inotify instance can be had: changes of the state folder are looked for")
@@ -185,7 +185,7 @@ class LocalFsStateManager(StateManager):
         with disk_errors(self._folder), self._guard.held():
             yield
 
-    def _current(self, segments: Segments) -> Record | None:
+    def _current(self, segments: Segments) -> FileRecord | None:
         """The record that counts. What does not count is taken out first, so that watchers see it go."""
         record = self._tree.read(segments)
         if record is not None and self._is_orphan(record):
@@ -202,23 +202,23 @@ class LocalFsStateManager(StateManager):
             return True
         return record is None or record.durable
 
-    def _put(self, segments: Segments, record: Record) -> int:
+    def _put(self, segments: Segments, record: FileRecord) -> int:
         version = self._guard.next_version(record.version)
-        self._tree.put(segments, Record(record.value, version, record.owner))
+        self._tree.put(segments, FileRecord(record.value, version, record.owner))
         return version
 
     def _own(self, path: str) -> str:
-        session = self._session or Session(self._root)
+        session = self._session or SessionFile(self._root)
         self._session = session
         session.note(path)
         return session.id
 
-    def _leave(self, session: Session) -> None:
+    def _leave(self, session: SessionFile) -> None:
         for path in session.paths():
             self._drop_owned(path, session.id)
         forget(self._root, session.id)
 
-    def _is_orphan(self, record: Record) -> bool:
+    def _is_orphan(self, record: FileRecord) -> bool:
         return bool(record.owner) and not is_alive(self._root, record.owner)
 
     def _reap_dead(self) -> None:

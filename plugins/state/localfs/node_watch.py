@@ -13,7 +13,7 @@ from heronpy.plugins.state.paths import Segments
 log = logging.getLogger(__name__)
 
 
-class NodeWatch(abc.ABC):
+class FileNodeWatch(abc.ABC):
     """A callback that can be cancelled, also while it runs."""
 
     def __init__(self, segments: Segments, callback: Callable[[], None]) -> None:
@@ -49,6 +49,6 @@ class NodeWatch(abc.ABC):
 class Watching(Protocol):
     """All watches of one state manager."""
 
-    def add(self, segments: Segments, callback: Callable[[], None]) -> NodeWatch: ...
+    def add(self, segments: Segments, callback: Callable[[], None]) -> FileNodeWatch: ...
 
     def close(self) -> None: ...

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from heronpy.plugins.state.localfs.descriptor import Descriptor
-from heronpy.plugins.state.localfs.node_watch import NodeWatch
+from heronpy.plugins.state.localfs.node_watch import FileNodeWatch
 from heronpy.plugins.state.localfs.sessions import is_alive
-from heronpy.plugins.state.localfs.tree import Tree
+from heronpy.plugins.state.localfs.tree import FileTree
 from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Seen(NamedTuple):
 NOTHING = Seen(None, (), frozenset())
 
 
-class PolledWatch(NodeWatch):
+class PolledWatch(FileNodeWatch):
     """What was seen of the node last."""
 
     def __init__(self, watcher: Poller, segments: Segments, callback: Callable[[], None]) -> None:
@@ -61,7 +61,7 @@ class Poller:
     that own what is watched are asked whether they live, as nobody else may notice that one has ended.
     """
 
-    def __init__(self, root: Descriptor, tree: Tree, sessions_ended: Callable[[list[str]], None]) -> None:
+    def __init__(self, root: Descriptor, tree: FileTree, sessions_ended: Callable[[list[str]], None]) -> None:
         self._root = root
         self._tree = tree
         self._sessions_ended = sessions_ended

@@ -18,7 +18,7 @@ _CRC = struct.Struct("<I")
 _VALUE_AT = _HEADER.size + _CRC.size
 
 
-class Record(msgspec.Struct, frozen=True):
+class FileRecord(msgspec.Struct, frozen=True):
     """One value as stored."""
 
     value: bytes
@@ -38,7 +38,7 @@ class Record(msgspec.Struct, frozen=True):
         return header + _CRC.pack(zlib.crc32(self.value, zlib.crc32(header))) + self.value
 
 
-def decode(data: bytes) -> Record | None:
+def decode(data: bytes) -> FileRecord | None:
     """The record, or None for anything torn or damaged."""
     if len(data) < _VALUE_AT:
         return None
@@ -48,4 +48,4 @@ def decode(data: bytes) -> Record | None:
     if magic != MAGIC or length != len(value) or zlib.crc32(value, zlib.crc32(data[: _HEADER.size])) != crc:
         return None
     RECORD.check(layout, ".".join(map(str, writer)), "the state folder")
-    return Record(value, version, owner.rstrip(b"\0").decode("ascii"))
+    return FileRecord(value, version, owner.rstrip(b"\0").decode("ascii"))

@@ -18,7 +18,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Session:
+class SessionFile:
     """One owner: a file that is held with flock for as long as its process lives, however that ends.
 
     The file lists the paths of its ephemeral nodes, so that whoever finds the owner dead need not search the

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.names import NAME
 from heronpy.plugins.state.localfs.descriptor import Descriptor
-from heronpy.plugins.state.localfs.record import Record, decode
+from heronpy.plugins.state.localfs.record import FileRecord, decode
 from heronpy.plugins.state.localfs.spare import keep_spare, put_into_spare
 from heronpy.plugins.state.paths import Segments
 
@@ -26,13 +26,13 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
-class Tree:
+class FileTree:
     """The tree below one folder. Methods that change it want the tree's lock to be held."""
 
     def __init__(self, root: Descriptor) -> None:
         self._root = root
 
-    def read(self, segments: Segments) -> Record | None:
+    def read(self, segments: Segments) -> FileRecord | None:
         """The node's record; None for no value. DamagedNode for one that is not what was written."""
         with self._folder(segments) as folder:
             return None if folder is None else _read_value(folder, segments)
@@ -55,7 +55,7 @@ class Tree:
             return names, None
         return names, frozenset(record.owner for record in records if record is not None and record.owner)
 
-    def put(self, segments: Segments, record: Record) -> None:
+    def put(self, segments: Segments, record: FileRecord) -> None:
         """Store a record. A node that was not there appears with its missing parents in one rename."""
         durable = record.durable
         with self._nearest(segments) as (parent, depth), self._scratch() as (tmp, name):
@@ -70,7 +70,7 @@ class Tree:
                 # an ephemeral node's folders may get children that stay
                 os.fsync(parent)
 
-    def _replace(self, parent: int, tmp: int, name: str, record: Record) -> None:
+    def _replace(self, parent: int, tmp: int, name: str, record: FileRecord) -> None:
         data = record.encode()
         try:
             _write_file(tmp, name, data, record.durable)
@@ -197,7 +197,7 @@ def _has_value(folder: int) -> bool:
         return False
 
 
-def _read_value(folder: int, segments: Segments) -> Record | None:
+def _read_value(folder: int, segments: Segments) -> FileRecord | None:
     try:
         fd = os.open(VALUE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:

@@ -12,18 +12,18 @@ from collections.abc import Callable
 from heronpy.plugins.state.localfs import inotify
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.inotify import Event, Inotify
-from heronpy.plugins.state.localfs.node_watch import NodeWatch
+from heronpy.plugins.state.localfs.node_watch import FileNodeWatch
 from heronpy.plugins.state.localfs.sessions import SESSIONS
-from heronpy.plugins.state.localfs.tree import VALUE, Tree
+from heronpy.plugins.state.localfs.tree import VALUE, FileTree
 from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
 
 
-class ChainedWatch(NodeWatch):
+class ChainedWatch(FileNodeWatch):
     """Its chain has the folders from the root towards the node, as far as they exist."""
 
-    def __init__(self, watcher: Watcher, segments: Segments, callback: Callable[[], None]) -> None:
+    def __init__(self, watcher: FileWatcher, segments: Segments, callback: Callable[[], None]) -> None:
         super().__init__(segments, callback)
         self._watcher = watcher
         self.chain: list[int] = []
@@ -38,14 +38,14 @@ class ChainedWatch(NodeWatch):
         self._watcher.forget(self)
 
 
-class Watcher:
+class FileWatcher:
     """All watches of a state manager that has an inotify instance.
 
     A change is told because an event said so, not because two looks differ: a child that went and came back
     between two looks is told too. Events of before watch() returned are taken from the queue there.
     """
 
-    def __init__(self, root: Descriptor, tree: Tree, sessions_ended: Callable[[list[str]], None]) -> None:
+    def __init__(self, root: Descriptor, tree: FileTree, sessions_ended: Callable[[list[str]], None]) -> None:
         self._tree = tree
         self._sessions_ended = sessions_ended
         self._lock = threading.Lock()

@@ -6,9 +6,9 @@ from heronpy.kernel.errors import DamagedNode, NodeMissing
 from heronpy.kernel.plugin.state_manager import Node, not_damaged
 from heronpy.plugins.state.zookeeper.connection import Connection, naming
 from heronpy.plugins.state.zookeeper.settings import Settings
-from heronpy.plugins.state.zookeeper.tree import Tree
-from heronpy.plugins.state.zookeeper.watcher import Watcher
-from heronpy.plugins.state.zookeeper.writing import Writer
+from heronpy.plugins.state.zookeeper.tree import ZNodeTree
+from heronpy.plugins.state.zookeeper.watcher import ZNodeWatcher
+from heronpy.plugins.state.zookeeper.writing import ZNodeWriter
 
 
 class Client:
@@ -18,9 +18,9 @@ class Client:
 
     def __init__(self, settings: Settings) -> None:
         self.connection = Connection(settings, lambda: self.watcher.mark_all())
-        self.tree = Tree(self.connection, settings.root, authenticated=bool(settings.credentials))
-        self.writer = Writer(self.connection, self.tree)
-        self.watcher = Watcher(self.tree)
+        self.tree = ZNodeTree(self.connection, settings.root, authenticated=bool(settings.credentials))
+        self.writer = ZNodeWriter(self.connection, self.tree)
+        self.watcher = ZNodeWatcher(self.tree)
 
     def open(self) -> None:
         self.connection.open()

@@ -20,7 +20,7 @@ _HEAD = struct.Struct("<B3sI")
 _WRITER = bytes(map(int, RELEASE.split(".")))
 
 
-class Record(msgspec.Struct, frozen=True):
+class ZNodeRecord(msgspec.Struct, frozen=True):
     """The content of a node with a value."""
 
     #: names the write: whoever lost the answer to it can tell that it happened
@@ -39,7 +39,7 @@ def new_nonce() -> str:
     return secrets.token_hex(_NONCE // 2)
 
 
-def decode(data: bytes) -> Record | None:
+def decode(data: bytes) -> ZNodeRecord | None:
     """None for what is no record, or is damaged."""
     if len(data) <= _HEAD.size:
         return None
@@ -50,8 +50,8 @@ def decode(data: bytes) -> Record | None:
     RECORD.check(layout, ".".join(map(str, writer)), "the state tree in ZooKeeper")
     kind, nonce, rest = data[:1], data[1 : 1 + _NONCE].decode("ascii", "replace"), data[1 + _NONCE :]
     if kind == _SPLIT and rest.isdigit():
-        return Record(nonce, parts=int(rest))
-    return Record(nonce, rest) if kind == _WHOLE else None
+        return ZNodeRecord(nonce, parts=int(rest))
+    return ZNodeRecord(nonce, rest) if kind == _WHOLE else None
 
 
 def _checksum(layout: int, writer: bytes, body: bytes) -> int:

@@ -13,7 +13,7 @@ from kazoo.security import ACL, OPEN_ACL_UNSAFE, Id, Permissions
 
 from heronpy.kernel.errors import StateError
 from heronpy.plugins.state.zookeeper.connection import Connection, Interrupted
-from heronpy.plugins.state.zookeeper.record import Record, decode
+from heronpy.plugins.state.zookeeper.record import ZNodeRecord, decode
 
 #: what begins like this is ours and no node
 HIDDEN = "@"
@@ -24,12 +24,12 @@ _SHARED_FOLDER = Permissions.READ | Permissions.CREATE | Permissions.DELETE
 _SHARED_VALUE = Permissions.READ | Permissions.WRITE
 
 
-class Found(msgspec.Struct, frozen=True):
+class FoundNode(msgspec.Struct, frozen=True):
     """A znode that is there."""
 
     stat: ZnodeStat
     #: None when it only leads to others, or is damaged
-    record: Record | None
+    record: ZNodeRecord | None
     #: why it cannot be read
     damage: str = ""
 
@@ -43,12 +43,12 @@ class Sight(msgspec.Struct, frozen=True):
 
     #: data version of the guard: another one says that some node was created since
     guard: int
-    found: Found | None
+    found: FoundNode | None
     #: folders on the way that are not there, from the top
     missing: tuple[str, ...]
 
 
-class Tree:
+class ZNodeTree:
     """The znodes below the root. Reads are as new as the last write that anybody finished before them."""
 
     def __init__(self, connection: Connection, root: str, authenticated: bool) -> None:
@@ -69,7 +69,7 @@ class Tree:
         self._make(self.at(GUARD), self._shared(_SHARED_VALUE))
         self._make(self.at(PARTS), self._shared(_SHARED_FOLDER))
 
-    def find(self, path: str) -> Found | None:
+    def find(self, path: str) -> FoundNode | None:
         _, got = self._connection.ask(self._sync(path), self._get(path))
         return _found(got)
 
@@ -89,7 +89,7 @@ class Tree:
         missing = tuple(parent for parent, stat in zip(parents, stats, strict=True) if stat is None)
         return Sight(_checked(guard).version, _found(got), missing)
 
-    def value(self, path: str, record: Record) -> bytes | None:
+    def value(self, path: str, record: ZNodeRecord) -> bytes | None:
         """The value that a record stands for; None when another has taken its place meanwhile."""
         if not record.parts:
             return record.value
@@ -103,10 +103,10 @@ class Tree:
         _, below = self._connection.ask(self._sync(path), self._below(path))
         return [] if isinstance(below, NoNodeError) else self._counting(path, _checked(below))
 
-    def subtree(self, path: str) -> list[tuple[str, Found]]:
+    def subtree(self, path: str) -> list[tuple[str, FoundNode]]:
         """The node and all below it, each behind its own children."""
         self._connection.ask(self._sync(path))
-        nodes: list[tuple[str, Found]] = []
+        nodes: list[tuple[str, FoundNode]] = []
         waiting = [path]
         while waiting:
             here = waiting.pop()
@@ -177,7 +177,7 @@ class Tree:
         return [ACL(permissions, Id("world", "anyone")), ACL(Permissions.ALL, Id("auth", ""))]
 
 
-def part_paths(path: str, record: Record) -> list[str]:
+def part_paths(path: str, record: ZNodeRecord) -> list[str]:
     """Where the parts of a large value are: with their topology, so that they go with it."""
     return [f"{parts_folder(path)}/{record.nonce}-{number}" for number in range(record.parts)]
 
@@ -192,14 +192,14 @@ def _ancestors(path: str) -> list[str]:
     return ["/" + "/".join(segments[: depth + 1]) for depth in range(len(segments))]
 
 
-def _found(got: Any) -> Found | None:
+def _found(got: Any) -> FoundNode | None:
     if isinstance(got, NoNodeError):
         return None
     data, stat = _checked(got)
     record = decode(data)
     if record is None and (data or was_written(stat)):
-        return Found(stat, None, "it holds no record of heronpy's" if data else "it was emptied")
-    return Found(stat, record)
+        return FoundNode(stat, None, "it holds no record of heronpy's" if data else "it was emptied")
+    return FoundNode(stat, record)
 
 
 def was_written(stat: ZnodeStat) -> bool:

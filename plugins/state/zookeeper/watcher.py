@@ -11,7 +11,7 @@ from kazoo.exceptions import KazooException
 from kazoo.protocol.states import EventType
 
 from heronpy.kernel.errors import StateError
-from heronpy.plugins.state.zookeeper.tree import Tree
+from heronpy.plugins.state.zookeeper.tree import ZNodeTree
 
 log = logging.getLogger(__name__)
 
@@ -19,10 +19,10 @@ log = logging.getLogger(__name__)
 _RETRY = 0.5
 
 
-class NodeWatch:
+class ZNodeWatch:
     """One watch."""
 
-    def __init__(self, watcher: Watcher, path: str, callback: Callable[[], None]) -> None:
+    def __init__(self, watcher: ZNodeWatcher, path: str, callback: Callable[[], None]) -> None:
         self.path = path
         self._watcher = watcher
         self._callback = callback
@@ -54,23 +54,23 @@ class NodeWatch:
                 log.exception("the callback of a watch on %s failed", self.path)
 
 
-class Watcher:
+class ZNodeWatcher:
     """All watches of one state manager, and the thread that calls back.
 
     A watch that fired is armed again before its owner is told: what changes after that is told again. After
     each new connection every watch is armed and told, whether the session is a new one or not.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: ZNodeTree) -> None:
         self._tree = tree
         self._change = threading.Condition()
-        self._watches: set[NodeWatch] = set()
-        self._due: set[NodeWatch] = set()
+        self._watches: set[ZNodeWatch] = set()
+        self._due: set[ZNodeWatch] = set()
         self._stopping = False
         self._thread: threading.Thread | None = None
 
-    def add(self, path: str, callback: Callable[[], None]) -> NodeWatch:
-        watch = NodeWatch(self, path, callback)
+    def add(self, path: str, callback: Callable[[], None]) -> ZNodeWatch:
+        watch = ZNodeWatch(self, path, callback)
         with self._change:
             self._watches.add(watch)
             if self._thread is None:
@@ -83,12 +83,12 @@ class Watcher:
             raise
         return watch
 
-    def forget(self, watch: NodeWatch) -> None:
+    def forget(self, watch: ZNodeWatch) -> None:
         with self._change:
             self._watches.discard(watch)
             self._due.discard(watch)
 
-    def mark(self, watch: NodeWatch) -> None:
+    def mark(self, watch: ZNodeWatch) -> None:
         """This one has to look again."""
         with self._change:
             if watch in self._watches:
@@ -122,7 +122,7 @@ class Watcher:
             for watch in due:
                 self._serve(watch)
 
-    def _serve(self, watch: NodeWatch) -> None:
+    def _serve(self, watch: ZNodeWatch) -> None:
         try:
             self._tree.arm(watch.path, watch.on_event)
         except (StateError, KazooException) as error:

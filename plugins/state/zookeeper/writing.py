@@ -26,12 +26,12 @@ from kazoo.exceptions import (
 
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, VersionConflict
 from heronpy.plugins.state.zookeeper.connection import Connection, Interrupted
-from heronpy.plugins.state.zookeeper.record import Record, new_nonce, pieces
+from heronpy.plugins.state.zookeeper.record import ZNodeRecord, new_nonce, pieces
 from heronpy.plugins.state.zookeeper.tree import (
     GUARD,
-    Found,
+    FoundNode,
     Sight,
-    Tree,
+    ZNodeTree,
     part_paths,
     parts_folder,
     was_written,
@@ -48,10 +48,10 @@ _DRAGGED_ALONG = (RolledBackError, RuntimeInconsistency)
 _BATCH = 1000
 
 
-class Writer:
+class ZNodeWriter:
     """Creates, sets and deletes nodes."""
 
-    def __init__(self, connection: Connection, tree: Tree) -> None:
+    def __init__(self, connection: Connection, tree: ZNodeTree) -> None:
         self._connection = connection
         self._tree = tree
 
@@ -125,7 +125,7 @@ class Writer:
                 return
             parent = parent.rpartition("/")[0]
 
-    def _try_create(self, path: str, sight: Sight, record: Record, ephemeral: bool) -> int | None:
+    def _try_create(self, path: str, sight: Sight, record: ZNodeRecord, ephemeral: bool) -> int | None:
         """The version; None when somebody else was faster, or nobody knows."""
         if sight.found is None:
             folders = [self._create(folder, b"") for folder in sight.missing]
@@ -139,7 +139,7 @@ class Writer:
         self._remove(each for each, _ in self._tree.subtree(path))
         return None
 
-    def _try_set(self, path: str, sight: Sight, record: Record, wanted: int | None) -> int | None:
+    def _try_set(self, path: str, sight: Sight, record: ZNodeRecord, wanted: int | None) -> int | None:
         found = sight.found
         if found is not None and found.damage and wanted is not None:
             raise DamagedNode(path, found.damage)
@@ -169,7 +169,7 @@ class Writer:
         return True
 
     @contextlib.contextmanager
-    def _parts(self, path: str, record: Record, parts: list[bytes], ephemeral: bool) -> Any:
+    def _parts(self, path: str, record: ZNodeRecord, parts: list[bytes], ephemeral: bool) -> Any:
         """Parts are written before the node names them, and go when it never does."""
         self._write_parts(path, record, parts, ephemeral)
         try:
@@ -180,7 +180,7 @@ class Writer:
                     self._drop_record(path, record)
             raise
 
-    def _write_parts(self, path: str, record: Record, parts: list[bytes], ephemeral: bool) -> None:
+    def _write_parts(self, path: str, record: ZNodeRecord, parts: list[bytes], ephemeral: bool) -> None:
         if not parts:
             return
         if self._tree.stat(parts_folder(path)) is None:
@@ -189,11 +189,11 @@ class Writer:
             while self._tree.stat(where) is None:
                 self._attempt(self._create(where, part, ephemeral))
 
-    def _drop_parts(self, path: str, found: Found) -> None:
+    def _drop_parts(self, path: str, found: FoundNode) -> None:
         if found.record is not None:
             self._drop_record(path, found.record)
 
-    def _drop_record(self, path: str, record: Record) -> None:
+    def _drop_record(self, path: str, record: ZNodeRecord) -> None:
         for part in part_paths(path, record):
             self._attempt(self._delete(part, -1))
 
@@ -230,17 +230,17 @@ class Writer:
         return lambda transaction: transaction.delete(self._tree.at(path), version)
 
 
-def _new_record(value: bytes) -> tuple[Record, list[bytes]]:
+def _new_record(value: bytes) -> tuple[ZNodeRecord, list[bytes]]:
     parts = pieces(value)
-    return Record(new_nonce(), b"" if parts else value, len(parts)), parts
+    return ZNodeRecord(new_nonce(), b"" if parts else value, len(parts)), parts
 
 
-def _is(found: Found | None, record: Record) -> bool:
+def _is(found: FoundNode | None, record: ZNodeRecord) -> bool:
     """Whether our own change has happened after all."""
     return found is not None and found.record is not None and found.record.nonce == record.nonce
 
 
-def _version(found: Found | None) -> int:
+def _version(found: FoundNode | None) -> int:
     assert found is not None
     return found.version
 

@@ -17,7 +17,7 @@ from support.cpu import cpu_seconds
 
 from heronpy.container.folders import create_launch, launch_file, work_folder
 from heronpy.container.scheduler import scheduler_host
-from heronpy.container.scheduler.scheduler_process import HostNode
+from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import NodeMissing, UserError
@@ -91,7 +91,7 @@ def executors(state: StateManager) -> dict[int, int]:
 
 def host_pid(state: StateManager) -> int:
     try:
-        return msgspec.json.decode(state.get(TREE.scheduler).value, type=HostNode).pid
+        return msgspec.json.decode(state.get(TREE.scheduler).value, type=SchedulerNode).pid
     except NodeMissing:
         return 0
 
@@ -124,7 +124,7 @@ def assert_nothing_left(state: StateManager, launch: TopologyLaunch) -> None:
 def test_kill_leaves_no_process_file_socket_or_node(
     config: Config, state: StateManager, running: TopologyLaunch
 ) -> None:
-    assert msgspec.json.decode(state.get(TREE.scheduler).value, type=HostNode).links == {
+    assert msgspec.json.decode(state.get(TREE.scheduler).value, type=SchedulerNode).links == {
         "logs": str(running.logs)
     }
     assert kill_topology(config, state, NAME, 3.0)
@@ -243,7 +243,7 @@ def test_kill_works_when_the_scheduler_process_does_not_answer(
     with subprocess.Popen(["sleep", "1000"]) as deaf:
         seen = process(deaf.pid)
         assert seen is not None
-        node = HostNode(seen.pid, socket.gethostname(), seen.started, boot_id())
+        node = SchedulerNode(seen.pid, socket.gethostname(), seen.started, boot_id())
         state.create(TREE.scheduler, msgspec.json.encode(node))
         assert kill_topology(config, state, NAME, 0.2)
         assert deaf.wait(10) == -signal.SIGKILL

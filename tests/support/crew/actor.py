@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from support.crew.stage import Player
 
-from heronpy.instances.control_events import Attention
+from heronpy.instances.control_events import EventInbox
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.progress import Progress
-from heronpy.instances.saving.snapshot import Keeping
+from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import Saved, Saver
 from heronpy.instances.task.build import Task, build_task
 from heronpy.instances.task.switching import Switching
@@ -139,13 +139,13 @@ class Actor:
             crew.find,
             lambda: crew.now,
             crew.dice.randrange,
-            keeping=Keeping(lambda: crew.shelf, "t/e", on_stored, self._saved),
+            keeping=SavingSettings(lambda: crew.shelf, "t/e", on_stored, self._saved),
         )
         component: Any = task.component
         component.ledger = crew.ledger
         assert task.saver is not None
         saver = self._saver = task.saver
-        attention = Attention(self.news)
+        attention = EventInbox(self.news)
         giver = PatientSaver(saver, stored)
         attention.listeners.append(
             Switching(task, self._plan, self.news, giver, lambda: crew.shelf, waits=self._waits)

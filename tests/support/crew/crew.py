@@ -10,8 +10,8 @@ from typing import Any
 from support.crew.actor import Actor
 from support.shelf import Shelf
 
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.saving.state import Saved
-from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.flow.frame import route
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.tree.update import Update

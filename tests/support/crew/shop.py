@@ -13,14 +13,14 @@ from heronpy.bolt import Bolt
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     InstancePlan,
     LogicalPlan,
     PackingPlan,
     PhysicalPlan,
     Resources,
-    Stream,
     physical_plan,
 )
 from heronpy.spout import Spout
@@ -203,13 +203,13 @@ def shop(parallelism: Mapping[str, int], reliability: Any) -> PhysicalPlan:
 
     def reads(component: str, kind: Any, *fields: str, stream: str = "default") -> tuple[Input, ...]:
         class_path = "ByOddness" if kind == "custom" else ""
-        return (Input(component, stream, Grouping(kind, fields, class_path)),)
+        return (Input(component, stream, DeclaredGrouping(kind, fields, class_path)),)
 
-    def bolt(name: str, cls: str, inputs: tuple[Input, ...], *outputs: Stream) -> Component:
+    def bolt(name: str, cls: str, inputs: tuple[Input, ...], *outputs: DeclaredStream) -> Component:
         ticks = {"topology.tick.tuple.freq.secs": 0.05} if cls == "Count" else {}
         return Component(name, "bolt", cls, parallelism.get(name, 1), inputs, outputs, ticks)
 
-    order = Stream("default", ("split", "number"))
+    order = DeclaredStream("default", ("split", "number"))
     logical = LogicalPlan(
         "shop",
         (
@@ -218,10 +218,12 @@ def shop(parallelism: Mapping[str, int], reliability: Any) -> PhysicalPlan:
                 "relay",
                 "Relay",
                 reads("orders", "shuffle"),
-                Stream("default", ("key", "split", "number")),
-                Stream("named", ("split", "number"), direct=True),
+                DeclaredStream("default", ("key", "split", "number")),
+                DeclaredStream("named", ("split", "number"), direct=True),
             ),
-            bolt("count", "Count", reads("relay", "fields", "key"), Stream("default", ("key", "total"))),
+            bolt(
+                "count", "Count", reads("relay", "fields", "key"), DeclaredStream("default", ("key", "total"))
+            ),
             bolt("sink", "Sink", reads("count", "fields", "key")),
             bolt("watch", "Watch", reads("orders", "all")),
             bolt("lowest", "Watch", reads("orders", "global")),

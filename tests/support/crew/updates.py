@@ -9,7 +9,7 @@ from support.crew.crew import Crew
 
 from heronpy.instances.saving.state import load_handovers
 from heronpy.kernel.checkpoints.stored import StoredPart
-from heronpy.kernel.kept_state import Held, held_of, objections
+from heronpy.kernel.kept_state import KeptState, held_of, objections
 from heronpy.kernel.plans import (
     ContainerPlan,
     InstancePlan,
@@ -175,7 +175,7 @@ class Updates:
         beats = [self._crew.actors[task].news.progress for task in tasks]
         return all(getattr(beat, name) == value for beat in beats for name, value in fields.items())
 
-    def _held(self, plan: PhysicalPlan) -> dict[int, Held]:
+    def _held(self, plan: PhysicalPlan) -> dict[int, KeptState]:
         reports = {task.id: self._crew.actors[task.id].news.progress.handover for task in plan.tasks}
         return {task: held_of(report.held) for task, report in reports.items() if report is not None}
 

@@ -13,7 +13,7 @@ from support.simulation.shapes import Shape
 from support.simulation.world import World
 
 from heronpy.kernel.errors import NodeMissing
-from heronpy.kernel.master.knowledge.tuple_losses import Losses
+from heronpy.kernel.master.knowledge.tuple_losses import TupleLosses
 from heronpy.kernel.plugin.state_manager import Node
 from heronpy.kernel.tree.paths import Registration, Tree
 
@@ -71,7 +71,7 @@ class Cluster:
         self.state = State()
         self.ledger = Ledger()
         #: the master's
-        self.losses = Losses(shape.plan)
+        self.losses = TupleLosses(shape.plan)
         self._incarnations = itertools.count(1)
         self._names = itertools.count(1)
         #: frames of replaced processes that reached somebody who knew

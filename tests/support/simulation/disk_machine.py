@@ -19,14 +19,14 @@ from heronpy.container.folders import create_launch, launch_file
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS
 from heronpy.instances.saving.state.objects import Sections, read_object, write_object
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
-from heronpy.kernel.checkpoints.names import checkpoint_prefix, own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.object_names import checkpoint_prefix, own_prefix
 from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import StoreError
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.machine import durable
-from heronpy.kernel.master.coordinator import Acts
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.coordinator import Coordinator
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
 
@@ -76,8 +76,8 @@ class Machine:
             for node in (TREE.scheduler, TREE.master):
                 self.state.create(node, b"alive", ephemeral=True)
             self._watch_version()
-            self.scene = Scene(self.state, TREE, self._lives, self.config)
-            self.acts = Acts(self.scene, Inline(), lambda: None, lambda: None, self.now)
+            self.scene = MasterState(self.state, TREE, self._lives, self.config)
+            self.acts = Coordinator(self.scene, Inline(), lambda: None, lambda: None, self.now)
             self.scene.take_over()
         self._run, self._saved = 0, 0
         self._sinks: dict[int, Life] = {}

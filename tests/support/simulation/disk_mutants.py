@@ -16,7 +16,7 @@ import pytest
 
 from heronpy.container import folders
 from heronpy.instances.saving.sink_transactions import Transactions
-from heronpy.kernel.checkpoints import finding, manifest
+from heronpy.kernel.checkpoints import lookup, manifest
 from heronpy.kernel.checkpoints.manifest import Manifest
 from heronpy.kernel.errors import StoreError
 from heronpy.kernel.machine import durable
@@ -175,13 +175,13 @@ def writers_told_by_age_alone(patch: pytest.MonkeyPatch) -> None:
 
 def versions_by_the_clock(patch: pytest.MonkeyPatch) -> None:
     """A clock that is set back gives a node an older version than it had."""
-    patch.setattr(guard.Guard, "next_version", lambda self, after: time.time_ns() // 1000)
+    patch.setattr(guard.TreeLock, "next_version", lambda self, after: time.time_ns() // 1000)
 
 
 def newest_by_the_clock(patch: pytest.MonkeyPatch) -> None:
     """The newest checkpoint is the one with the latest time of day."""
     patch.setattr(
-        finding, "_newest_first", lambda found: sorted(found, key=lambda one: one.ref.at, reverse=True)
+        lookup, "_newest_first", lambda found: sorted(found, key=lambda one: one.ref.at, reverse=True)
     )
 
 

@@ -22,7 +22,7 @@ from support.puppets import Died
 from support.simulation.disk_calls import DiskCalls
 from support.simulation.disk_machine import TOPOLOGY, Machine
 
-from heronpy.kernel.checkpoints.finding import choose, find_checkpoints
+from heronpy.kernel.checkpoints.lookup import choose, find_checkpoints
 from heronpy.kernel.errors import HeronError
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 

@@ -13,11 +13,11 @@ import pytest
 from support.simulation.run import Profile
 
 from heronpy.instances.output.outbox import Outbox
-from heronpy.instances.task.bolt import BoltTask
+from heronpy.instances.task.bolt_task import BoltTask
 from heronpy.instances.task.tracker import Tracker
 from heronpy.kernel.flow.credit import Arrival, Receiving, Spending
 from heronpy.kernel.flow.peer_link import LinkReceiver, LinkSender
-from heronpy.kernel.master.knowledge.tuple_losses import Losses
+from heronpy.kernel.master.knowledge.tuple_losses import TupleLosses
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.inbound import Inbound
 
@@ -162,7 +162,7 @@ def losses_not_counted(patch: pytest.MonkeyPatch) -> None:
 
 def deaths_together_not_counted(patch: pytest.MonkeyPatch) -> None:
     """The master forgets what lay between two that died together."""
-    patch.setattr(Losses, "_neighbour_died_too", lambda self, emitter, death: False)
+    patch.setattr(TupleLosses, "_neighbour_died_too", lambda self, emitter, death: False)
 
 
 MUTANTS: dict[str, Mutant] = {

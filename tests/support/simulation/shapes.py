@@ -8,26 +8,26 @@ from typing import Literal
 
 import msgspec
 
-from heronpy.instances.settings import FlowSettings
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     InstancePlan,
     LogicalPlan,
     PackingPlan,
     PhysicalPlan,
     Resources,
-    Stream,
     physical_plan,
 )
 
 Kind = Literal["line", "diamond", "direct"]
 
-_FIELDS = (Stream("default", ("number", "serial", "life")),)
-_SHUFFLE = Grouping("shuffle")
-_BY_NUMBER = Grouping("fields", ("number",))
+_FIELDS = (DeclaredStream("default", ("number", "serial", "life")),)
+_SHUFFLE = DeclaredGrouping("shuffle")
+_BY_NUMBER = DeclaredGrouping("fields", ("number",))
 
 
 class Shape(msgspec.Struct, frozen=True):

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from heronpy import Bolt, Grouping, Spout, Topology
+from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.roots import Roots
-from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
-from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import ACK, ANCHORED, CREDIT, Prefix, seal, unseal

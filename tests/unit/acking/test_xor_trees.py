@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored
 from heronpy.instances.acking.anchored import Anchored, Edges
 from heronpy.instances.acking.roots import Over, Roots, task_of
-from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
 

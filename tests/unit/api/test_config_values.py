@@ -15,7 +15,7 @@ from heronpy import Spout, Topology
 from heronpy.config_values import merged_config, split_config
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import LogicalPlan, Source
-from heronpy.logical import to_logical_plan
+from heronpy.logical_plan import to_logical_plan
 from heronpy.topology import TopologyType
 
 texts = st.text(st.characters(exclude_categories=()), max_size=5)

@@ -9,13 +9,13 @@ import pytest
 from heronpy import Bolt, Grouping, Spout, Stream, Topology, TopologyBuilder
 from heronpy.custom_grouping import ICustomGrouping
 from heronpy.errors import DefinitionError
-from heronpy.kernel.plans import Grouping as PlanGrouping
+from heronpy.kernel.plans import DeclaredGrouping as PlanGrouping
+from heronpy.kernel.plans import DeclaredStream as PlanStream
 from heronpy.kernel.plans import Input, Source
-from heronpy.kernel.plans import Stream as PlanStream
-from heronpy.logical import to_logical_plan
+from heronpy.logical_plan import to_logical_plan
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stream import CustomGrouping, GroupingType
-from heronpy.submission import submissions
+from heronpy.submissions import submissions
 from heronpy.topology import TopologyType
 
 

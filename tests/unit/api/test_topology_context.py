@@ -9,7 +9,16 @@ import pytest
 from heronpy import TopologyContext, global_metrics
 from heronpy.definition import StreamId
 from heronpy.kernel.errors import TopologyError
-from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, PhysicalPlan, Source, Stream, Task
+from heronpy.kernel.plans import (
+    Component,
+    DeclaredGrouping,
+    DeclaredStream,
+    Input,
+    LogicalPlan,
+    PhysicalPlan,
+    PlacedTask,
+    Source,
+)
 from heronpy.loading import load_auto_hooks, resolve_class
 from heronpy.metrics import CountMetric
 from heronpy.stream import GroupingType
@@ -24,16 +33,16 @@ from heronpy.task_hook import (
 )
 from heronpy.tuple import Tuple
 
-WORDS = Component("words", "spout", "m.Words", 2, outputs=(Stream("default", ("word",)),))
+WORDS = Component("words", "spout", "m.Words", 2, outputs=(DeclaredStream("default", ("word",)),))
 COUNT = Component(
-    "count", "bolt", "m.Count", 1, inputs=(Input("words", "default", Grouping("fields", ("word",))),)
+    "count", "bolt", "m.Count", 1, inputs=(Input("words", "default", DeclaredGrouping("fields", ("word",))),)
 )
 LOGICAL = LogicalPlan("wordcount", (WORDS, COUNT), source=Source(file="/somewhere/wordcount.py"))
 PLAN = PhysicalPlan(
     "wordcount",
     1,
     LOGICAL,
-    (Task(1, "words", 0, 1), Task(2, "words", 1, 1), Task(3, "count", 0, 1)),
+    (PlacedTask(1, "words", 0, 1), PlacedTask(2, "words", 1, 1), PlacedTask(3, "count", 0, 1)),
     (("words", "default"),),
     {"count": (3,)},
 )

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.kernel.errors import TopologyError
-from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Stream
+from heronpy.kernel.plans import Component, DeclaredGrouping, DeclaredStream, Input, LogicalPlan
 from heronpy.kernel.plans.validate import validate
 
-DEFAULT = Stream("default", ("word", "count"))
+DEFAULT = DeclaredStream("default", ("word", "count"))
 SPOUT = Component("words", "spout", "m.Words", 2, outputs=(DEFAULT,))
 
 
 def bolt(name: str, *sources: str, kind: Any = "shuffle", **more: Any) -> Component:
-    inputs = tuple(Input(source, "default", Grouping(kind, **more)) for source in sources)
+    inputs = tuple(Input(source, "default", DeclaredGrouping(kind, **more)) for source in sources)
     return Component(name, "bolt", "__main__.Outer.Bolt", 2, inputs=inputs, outputs=(DEFAULT,))
 
 
@@ -30,7 +30,7 @@ def changed(component: Component, **changes: Any) -> Component:
     return msgspec.structs.replace(component, **changes)
 
 
-def reading(stream: str, grouping: Grouping = Grouping("shuffle")) -> Component:  # noqa: B008 - immutable
+def reading(stream: str, grouping: DeclaredGrouping = DeclaredGrouping("shuffle")) -> Component:  # noqa: B008 - immutable
     return changed(bolt("count", "words"), inputs=(Input("words", stream, grouping),))
 
 
@@ -78,7 +78,7 @@ BAD = {
         " (try: Stream(..., direct=True))",
     ),
     "ordinary grouping of a direct stream": (
-        plan(changed(SPOUT, outputs=(Stream("default", ("word",), True),)), bolt("count", "words")),
+        plan(changed(SPOUT, outputs=(DeclaredStream("default", ("word",), True),)), bolt("count", "words")),
         "bolt 'count' reads stream 'default' of 'words' with shuffle grouping, but the stream is direct"
         " (try: Grouping.DIRECT)",
     ),
@@ -99,11 +99,11 @@ BAD = {
         "spout 'words' declares the stream 'default' twice",
     ),
     "two fields of one name": (
-        plan(changed(SPOUT, outputs=(Stream("default", ("a", "b", "a")),))),
+        plan(changed(SPOUT, outputs=(DeclaredStream("default", ("a", "b", "a")),))),
         "spout 'words' declares the field 'a' of stream 'default' twice",
     ),
     "a field without a name": (
-        plan(changed(SPOUT, outputs=(Stream("default", ("",)),))),
+        plan(changed(SPOUT, outputs=(DeclaredStream("default", ("",)),))),
         "spout 'words': stream 'default' has the field '', which is no name",
     ),
     "parallelism 0": (
@@ -115,7 +115,7 @@ BAD = {
         "spout 'words': parallelism must be an integer of at least 1, got True",
     ),
     "a spout with inputs": (
-        plan(changed(SPOUT, inputs=(Input("words", "default", Grouping("shuffle")),))),
+        plan(changed(SPOUT, inputs=(Input("words", "default", DeclaredGrouping("shuffle")),))),
         "spout 'words' has inputs, and a spout reads from no component (try: make it a bolt)",
     ),
     "a bolt without inputs": (
@@ -166,14 +166,14 @@ def test_names_that_become_paths_are_checked(name: str) -> None:
     for bad in (
         msgspec.structs.replace(plan(SPOUT), name=name),
         plan(changed(SPOUT, name=name)),
-        plan(changed(SPOUT, outputs=(Stream(name, ("a",)),))),
+        plan(changed(SPOUT, outputs=(DeclaredStream(name, ("a",)),))),
     ):
         with pytest.raises(TopologyError, match="is not a valid name"):
             validate(bad)
 
 
 def test_what_will_surprise_is_a_warning() -> None:
-    surprising = changed(SPOUT, outputs=(Stream("default", ("id", "word")),))
+    surprising = changed(SPOUT, outputs=(DeclaredStream("default", ("id", "word")),))
     silent = changed(SPOUT, name="silent", outputs=())
     assert validate(plan(surprising, silent)) == [
         "spout 'words': field 'id' of stream 'default' can only be read as tup[\"id\"],"
@@ -183,7 +183,7 @@ def test_what_will_surprise_is_a_warning() -> None:
 
 
 def test_inputs_grouped_by_keys_of_different_lengths_are_a_warning() -> None:
-    by_one, by_two = Grouping("fields", ("word",)), Grouping("fields", ("word", "count"))
+    by_one, by_two = DeclaredGrouping("fields", ("word",)), DeclaredGrouping("fields", ("word", "count"))
     other = changed(SPOUT, name="others")
     joined = changed(
         bolt("join"), inputs=(Input("words", "default", by_one), Input("others", "default", by_two))

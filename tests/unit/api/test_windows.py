@@ -13,7 +13,7 @@ from support.two_clocks import TwoClocks
 from heronpy.component import make_component
 from heronpy.context import TopologyContext
 from heronpy.errors import DefinitionError
-from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
+from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.state import HashMapState, give_state
 from heronpy.tuple import Tuple, TupleHelper
 from heronpy.window import SlidingWindowBolt, TumblingWindowBolt, WindowContext
@@ -55,7 +55,7 @@ class Tumbling(TumblingWindowBolt):
 
 def started(cls: type[Any], config: dict[str, Any]) -> tuple[Any, TwoClocks, Engine]:
     logical = LogicalPlan("t", (Component("window", "bolt", "m.C", 1),))
-    plan = PhysicalPlan("t", 1, logical, (Task(1, "window", 0, 1),), (), {})
+    plan = PhysicalPlan("t", 1, logical, (PlacedTask(1, "window", 0, 1),), (), {})
     engine, clock = Engine(), TwoClocks()
     bolt = make_component(cls, engine)
     bolt.clock = clock

@@ -8,7 +8,7 @@ from support.saving import PREFIX, part, saved
 
 from heronpy.kernel.checkpoints.collection import collect, garbage, needed
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, read_manifest
-from heronpy.kernel.checkpoints.names import checkpoint_prefix, own_prefix, update_prefix
+from heronpy.kernel.checkpoints.object_names import checkpoint_prefix, own_prefix, update_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.plugin import CheckpointStore
 

@@ -10,14 +10,14 @@ from heronpy.kernel.checkpoints.compatibility import check_compatible, dropped, 
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Stream
+from heronpy.kernel.plans import Component, DeclaredGrouping, DeclaredStream, Input, LogicalPlan
 
 KEYED = StoredPart("a", "", 1, groups=(1, 2))
 OPAQUE = StoredPart("b", "", 1, whole=True, opaque=True, entries=4)
 EXTRAS = StoredPart("c", "", 1, whole=True)
 
-BY_WORD = Input("words", "default", Grouping("fields", ("word",)))
-SHUFFLED = Input("words", "default", Grouping("shuffle"))
+BY_WORD = Input("words", "default", DeclaredGrouping("fields", ("word",)))
+SHUFFLED = Input("words", "default", DeclaredGrouping("shuffle"))
 
 
 def manifest(**parts: StoredPart) -> Manifest:
@@ -33,7 +33,9 @@ def manifest(**parts: StoredPart) -> Manifest:
 def plan(
     count: int = 2, edge: Input = BY_WORD, key_groups: int = 256, by_task: bool = False, **of_words: Any
 ) -> LogicalPlan:
-    words = Component("words", "spout", "m.Words", 1, outputs=(Stream("default", ("word",)),), **of_words)
+    words = Component(
+        "words", "spout", "m.Words", 1, outputs=(DeclaredStream("default", ("word",)),), **of_words
+    )
     counter = Component("count", "bolt", "m.Count", count, (edge,), state_by_task=by_task)
     return LogicalPlan("new", (words, counter), key_groups=key_groups)
 

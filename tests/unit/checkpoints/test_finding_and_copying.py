@@ -7,7 +7,7 @@ from support.saving import NAME, PREFIX, part, saved
 
 from heronpy.kernel.checkpoints.collection import delete_checkpoints
 from heronpy.kernel.checkpoints.copying import copy_checkpoint
-from heronpy.kernel.checkpoints.finding import choose, find_checkpoints
+from heronpy.kernel.checkpoints.lookup import choose, find_checkpoints
 from heronpy.kernel.checkpoints.manifest import SavedTask, read_manifest, read_part
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.errors import CheckpointDamaged, UserError

@@ -7,7 +7,7 @@ import pytest
 from support.saving import NAME, PREFIX, part, saved
 
 from heronpy.kernel.checkpoints.manifest import SavedTask, checksum, read_manifest, read_part
-from heronpy.kernel.checkpoints.names import Origin, checkpoint_prefix, origin_of, update_prefix
+from heronpy.kernel.checkpoints.object_names import Origin, checkpoint_prefix, origin_of, update_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.errors import CheckpointDamaged
 from heronpy.kernel.plugin import CheckpointStore

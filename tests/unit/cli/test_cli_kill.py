@@ -11,7 +11,7 @@ from support.damage import DAMAGES, damage
 
 from heronpy.container.folders import create_launch
 from heronpy.container.scheduler import scheduler_host
-from heronpy.container.scheduler.scheduler_process import HostNode
+from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin.opening import open_state
@@ -104,7 +104,7 @@ def test_what_the_schedulers_process_cannot_do_is_done_here(
     assert heronpy("submit", str(tmp_path / "copy.py"), "--no-wait").exit_code == 0
     tree = Tree("Copy")
     state = open_state(load_config("/dev/null", environ={}, flags={"home": str(tmp_path / "home")}))
-    node = HostNode(pid=1, host="elsewhere", started=1, boot="of another machine")
+    node = SchedulerNode(pid=1, host="elsewhere", started=1, boot="of another machine")
     state.create(tree.scheduler, msgspec.json.encode(node), ephemeral=True)
 
     def refuse() -> None:

@@ -22,7 +22,7 @@ from heronpy.cli.submitting.submission import prepare
 from heronpy.cli.views.update_view import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
-from heronpy.kernel.kept_state import Held
+from heronpy.kernel.kept_state import KeptState
 from heronpy.kernel.master import client
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, next_plan, physical_plan
 from heronpy.kernel.plans.logical import Reliability
@@ -239,18 +239,22 @@ def test_a_spout_without_splits_is_not_scaled_effectively_once(heronpy: Heronpy,
     [
         (
             {"seen": 2},
-            Held(attributes=("seen",)),
+            KeptState(attributes=("seen",)),
             "bolt 'seen' does not use self.state: its plain attributes",
         ),
-        ({"seen": 2}, Held(keyed=3, used=True), ""),
-        ({"seen": 2}, Held(), ""),
-        ({"seen": 2}, Held(own=3, used=True), "state of seen[0] (3 entries) is kept by task and does not"),
-        ({"window": 2}, Held(own=3, used=True), ""),
-        ({"log": 2}, Held(own=3, used=True), ""),
+        ({"seen": 2}, KeptState(keyed=3, used=True), ""),
+        ({"seen": 2}, KeptState(), ""),
+        (
+            {"seen": 2},
+            KeptState(own=3, used=True),
+            "state of seen[0] (3 entries) is kept by task and does not",
+        ),
+        ({"window": 2}, KeptState(own=3, used=True), ""),
+        ({"log": 2}, KeptState(own=3, used=True), ""),
     ],
 )
 def test_the_tasks_are_asked_what_they_keep(
-    state: StateManager, config: Config, wanted: dict[str, int], held: Held, doubt: str
+    state: StateManager, config: Config, wanted: dict[str, int], held: KeptState, doubt: str
 ) -> None:
     now = look(state, "Shop")
     proposal = propose(config, Registry.load(), now, wanted)

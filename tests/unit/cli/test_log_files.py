@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.cli.reading import log_files
-from heronpy.cli.reading.log_files import Follower, LogFolder, chosen_logs, require_logs, tail
+from heronpy.cli.reading.log_files import LogFolder, LogFollower, chosen_logs, require_logs, tail
 from heronpy.kernel.errors import UserError
 
 NAMES = [
@@ -93,7 +93,7 @@ def test_a_follower_gives_whole_lines_and_survives_a_new_file(
     path = tmp_path / "one.log"
     path.write_text("before\n")
     logs = LogFolder(tmp_path)
-    follower = Follower(logs, "one", position=7)
+    follower = LogFollower(logs, "one", position=7)
 
     def new_lines() -> list[str]:
         return list(follower.new_lines(logs.extents().get("one", range(0))))

@@ -12,18 +12,18 @@ from support.distant import DistantState
 
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import create_launch
-from heronpy.container.scheduler.scheduler_loop import SchedulerHost
-from heronpy.container.scheduler.scheduler_process import HostNode
+from heronpy.container.scheduler.scheduler_loop import SchedulerLoop
+from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError, VersionConflict
 from heronpy.kernel.launch import TopologyLaunch
-from heronpy.kernel.liveness.heartbeat_node import Pulse, PulseReader
+from heronpy.kernel.liveness.heartbeat_node import HeartbeatNode, HeartbeatReader
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import ContainerExit, Launcher, Scheduler, StateManager
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree.paths import Execution, Registration, Tree
-from heronpy.kernel.tree.registrations import Follower
+from heronpy.kernel.tree.registrations import NodeFollower
 from heronpy.testing.waiting import eventually
 
 TREE = Tree("t")
@@ -72,20 +72,20 @@ class Quiet(Scheduler):
 
 
 @pytest.fixture
-def host(config: Config, distant: DistantState) -> Iterator[Callable[[Quiet], SchedulerHost]]:
+def host(config: Config, distant: DistantState) -> Iterator[Callable[[Quiet], SchedulerLoop]]:
     path = create_launch(config, "t")
     execution = Execution(TopologyLaunch.read(path).execution, "me", 0.0, "0", "test", "quiet", "localfs")
     distant.set(TREE.execution, msgspec.json.encode(execution))
     distant.set(TREE.packing_plan, PackingPlan("t", "test", (), 1, 1).to_json())
-    distant.create(TREE.scheduler, msgspec.json.encode(HostNode.of_this_process({})), ephemeral=True)
+    distant.create(TREE.scheduler, msgspec.json.encode(SchedulerNode.of_this_process({})), ephemeral=True)
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    yield lambda scheduler: SchedulerHost(str(path), distant, scheduler)
+    yield lambda scheduler: SchedulerLoop(str(path), distant, scheduler)
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
 def test_that_the_tree_cannot_be_read_is_nobodys_silence(state: StateManager, distant: DistantState) -> None:
-    pulse, reader = Pulse(state, PATH, SILENCE), PulseReader(distant, SILENCE)
+    pulse, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(distant, SILENCE)
     reader.look(0.0, [PATH])
     distant.out_of_reach = True
     for second in range(1, 100):
@@ -102,13 +102,13 @@ def test_that_the_tree_cannot_be_read_is_nobodys_silence(state: StateManager, di
 def test_a_pulse_that_was_taken_for_dead_beats_again_unless_another_has_its_place(
     state: StateManager, distant: DistantState
 ) -> None:
-    pulse = Pulse(distant, PATH, SILENCE)
+    pulse = HeartbeatNode(distant, PATH, SILENCE)
     distant.come_back(lost=PATH)
     pulse.beat()
     pulse.beat()
     assert state.exists(PATH)
     distant.come_back(lost=PATH)
-    successor = Pulse(state, PATH, SILENCE)
+    successor = HeartbeatNode(state, PATH, SILENCE)
     with pytest.raises(VersionConflict):
         pulse.beat()
     successor.beat()
@@ -116,7 +116,7 @@ def test_a_pulse_that_was_taken_for_dead_beats_again_unless_another_has_its_plac
 
 def test_what_could_not_be_followed_is_read_again_until_it_can(distant: DistantState) -> None:
     reactor, values = Reactor(), []
-    follower = Follower(distant, reactor, lambda: values.append(distant.get("/t/plan").value))
+    follower = NodeFollower(distant, reactor, lambda: values.append(distant.get("/t/plan").value))
     distant.create("/t/plan", b"1")
     follower.follow("/t/plan")
     distant.set("/t/plan", b"2")
@@ -136,7 +136,7 @@ def test_what_could_not_be_followed_is_read_again_until_it_can(distant: DistantS
 
 
 def test_the_scheduler_waits_for_the_tree_and_takes_its_place_again(
-    state: StateManager, distant: DistantState, host: Callable[[Quiet], SchedulerHost]
+    state: StateManager, distant: DistantState, host: Callable[[Quiet], SchedulerLoop]
 ) -> None:
     seen: list[bool] = []
 
@@ -160,7 +160,7 @@ def test_the_scheduler_waits_for_the_tree_and_takes_its_place_again(
 
 
 def test_a_scheduler_that_was_taken_for_dead_leaves_everything_to_its_successor(
-    state: StateManager, distant: DistantState, host: Callable[[Quiet], SchedulerHost]
+    state: StateManager, distant: DistantState, host: Callable[[Quiet], SchedulerLoop]
 ) -> None:
     def lose() -> None:
         distant.come_back(lost=TREE.scheduler)

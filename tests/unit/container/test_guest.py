@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heronpy.container.remote.remote_start import STALE, Guest, remove_if_free, sweep
+from heronpy.container.remote.remote_start import STALE, RemoteStart, remove_if_free, sweep
 from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.machine.processes import boot_id, process
@@ -30,16 +30,16 @@ def folder_of(machine: Path, execution: str) -> tuple[Path, int]:
 
 
 @pytest.fixture
-def guest(tmp_path: Path) -> Iterator[Guest]:
+def guest(tmp_path: Path) -> Iterator[RemoteStart]:
     root, lock = folder_of(tmp_path, "a1")
     config = load_config(os.devnull, environ={})
     launch = TopologyLaunch("far", "a1", config.to_plain(), str(root / "work"), str(root / "sockets"), True)
     (root / "launch-1.json").write_bytes(launch.to_json())
-    yield Guest(root / "launch-1.json", lock)
+    yield RemoteStart(root / "launch-1.json", lock)
     os.close(lock)
 
 
-def test_what_a_container_and_its_starter_left_when_both_were_killed_is_ended(guest: Guest) -> None:
+def test_what_a_container_and_its_starter_left_when_both_were_killed_is_ended(guest: RemoteStart) -> None:
     script = "sleep 1000 & echo $!; exec sleep 1000"
     first = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert first.stdout is not None
@@ -60,7 +60,7 @@ def test_what_a_container_and_its_starter_left_when_both_were_killed_is_ended(gu
     assert msgspec.json.decode(record.read_bytes(), type=Session).pid == os.getpid()
 
 
-def test_a_number_that_another_process_has_by_now_is_left_alone(guest: Guest) -> None:
+def test_a_number_that_another_process_has_by_now_is_left_alone(guest: RemoteStart) -> None:
     other = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     try:
         record = guest.root / "container-1.session"

@@ -12,7 +12,7 @@ from support.distant import DistantState
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import unreachable
 from heronpy.kernel.master.main import TopologyMaster
-from heronpy.kernel.master.repository import Scene
+from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.transport import Reactor, Transport
@@ -32,7 +32,7 @@ class Master:
         self.reactor = Reactor()
         stack.callback(self.reactor.close)
         transport = stack.enter_context(Transport(host="127.0.0.1"))
-        TopologyMaster(Scene(self.state, TREE, incarnation, config), self.reactor, transport).startup()
+        TopologyMaster(MasterState(self.state, TREE, incarnation, config), self.reactor, transport).startup()
 
     def turn(self) -> bool:
         """Go on for a moment; whether it ends."""

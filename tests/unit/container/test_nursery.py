@@ -16,7 +16,7 @@ import pytest
 from heronpy.container.folders import create_launch
 from heronpy.container.processes.child import CRASHED, Start
 from heronpy.container.processes.zygote import Forked
-from heronpy.container.processes.zygote_client import Nursery, spawn
+from heronpy.container.processes.zygote_client import ZygoteClient, spawn
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PeerLost
 from heronpy.kernel.launch import Child
@@ -56,7 +56,7 @@ class Family:
             "from heronpy.container.{} import main; main(sys.argv[1:], {{'instance': 'nursery_roles'}})"
         )
         self.launch_file = str(create_launch(config, "nursery"))
-        self.nursery = Nursery(self.launch_file, [sys.executable, "-P", "-c", program.format("zygote")])
+        self.nursery = ZygoteClient(self.launch_file, [sys.executable, "-P", "-c", program.format("zygote")])
         self.child_command = [sys.executable, "-P", "-c", program.format("child")]
         self.count = 0
 

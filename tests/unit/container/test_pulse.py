@@ -12,7 +12,7 @@ import pytest
 from heronpy.container.executor.executor_node import ExecutorRecord
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import NodeMissing, StateError, VersionConflict
-from heronpy.kernel.liveness.heartbeat_node import Pulse, PulseReader
+from heronpy.kernel.liveness.heartbeat_node import HeartbeatNode, HeartbeatReader
 from heronpy.kernel.plugin import Registry, StateManager
 from heronpy.kernel.tree.paths import ChildView, ExecutorNode, Tree
 from heronpy.testing.waiting import eventually
@@ -42,7 +42,7 @@ def unheard(state: StateManager) -> Callable[..., int]:
     return set_
 
 
-def silent_after(reader: PulseReader, pulse: Pulse, looks: int, *, beating: bool) -> list[str]:
+def silent_after(reader: HeartbeatReader, pulse: HeartbeatNode, looks: int, *, beating: bool) -> list[str]:
     """Read as often, one interval apart."""
     start = time.monotonic()
     for look in range(looks):
@@ -53,7 +53,7 @@ def silent_after(reader: PulseReader, pulse: Pulse, looks: int, *, beating: bool
 
 
 def test_a_pulse_that_stands_still_is_silent_until_it_moves(state: StateManager) -> None:
-    pulse, reader = Pulse(state, PATH, SILENCE), PulseReader(state, SILENCE)
+    pulse, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(state, SILENCE)
     assert silent_after(reader, pulse, 50, beating=True) == []
     assert silent_after(reader, pulse, 12, beating=False) == [PATH]
     assert reader.vigil.quiet(PATH) >= SILENCE
@@ -61,7 +61,7 @@ def test_a_pulse_that_stands_still_is_silent_until_it_moves(state: StateManager)
 
 
 def test_one_that_was_given_up_is_awaited_again_when_it_moves(state: StateManager) -> None:
-    pulse, reader = Pulse(state, PATH, SILENCE), PulseReader(state, SILENCE)
+    pulse, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(state, SILENCE)
     assert silent_after(reader, pulse, 12, beating=False) == [PATH]
     reader.give_up(PATH)
     assert silent_after(reader, pulse, 12, beating=False) == []
@@ -73,7 +73,7 @@ def test_a_write_that_was_carried_out_unheard_fences_nobody(
     state: StateManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when ZooKeeper loses its majority between the write and the answer."""
-    pulse, record = Pulse(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
+    pulse, record = HeartbeatNode(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
     child = ChildView(pid=1, state="running", restarts=0, last_exit="", since=0.0)
     with monkeypatch.context() as patch:
         patch.setattr(state, "set", unheard(state))
@@ -86,7 +86,7 @@ def test_a_write_that_was_carried_out_unheard_fences_nobody(
     record.publish({"a": child, "b": child})
     published = msgspec.json.decode(state.get(record.path).value, type=ExecutorNode)
     assert set(published.children) == {"a", "b"}
-    Pulse(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
+    HeartbeatNode(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
     with pytest.raises(VersionConflict):
         pulse.beat()
     assert not record.is_ours()
@@ -127,10 +127,10 @@ def test_what_could_not_be_confirmed_is_published_again(
 def test_nobody_is_awaited_who_never_had_a_pulse_or_has_ended(
     state: StateManager, other: StateManager
 ) -> None:
-    reader = PulseReader(state, SILENCE)
+    reader = HeartbeatReader(state, SILENCE)
     reader.look(0.0, [PATH])
     assert not reader.vigil.awaits(PATH)
-    Pulse(other, PATH, SILENCE)
+    HeartbeatNode(other, PATH, SILENCE)
     reader.look(0.0, [PATH])
     assert reader.vigil.awaits(PATH)
     other.close()
@@ -141,8 +141,8 @@ def test_nobody_is_awaited_who_never_had_a_pulse_or_has_ended(
 def test_a_successor_takes_the_pulse_from_one_that_was_stopped(
     state: StateManager, other: StateManager
 ) -> None:
-    stopped = Pulse(other, PATH, SILENCE)
-    successor = Pulse(state, PATH, SILENCE)
+    stopped = HeartbeatNode(other, PATH, SILENCE)
+    successor = HeartbeatNode(state, PATH, SILENCE)
     with pytest.raises(VersionConflict):
         stopped.beat()
     other.close()
@@ -150,7 +150,7 @@ def test_a_successor_takes_the_pulse_from_one_that_was_stopped(
 
 
 def test_a_pulse_does_not_bring_a_killed_topology_back(state: StateManager) -> None:
-    pulse = Pulse(state, PATH, SILENCE)
+    pulse = HeartbeatNode(state, PATH, SILENCE)
     state.delete(Tree("words").root, recursive=True)
     with pytest.raises(NodeMissing):
         pulse.beat()
@@ -159,7 +159,7 @@ def test_a_pulse_does_not_bring_a_killed_topology_back(state: StateManager) -> N
 
 def test_pulses_wake_nobody_who_watches_something_else(state: StateManager) -> None:
     tree = Tree("words")
-    pulse = Pulse(state, PATH, SILENCE)
+    pulse = HeartbeatNode(state, PATH, SILENCE)
     woken = threading.Event()
     watches = [
         state.watch(path, woken.set)
@@ -175,10 +175,10 @@ def test_pulses_wake_nobody_who_watches_something_else(state: StateManager) -> N
 
 
 def test_it_beats_in_the_background_until_it_is_fenced(state: StateManager, other: StateManager) -> None:
-    pulse, fenced = Pulse(state, PATH, 0.08), threading.Event()
+    pulse, fenced = HeartbeatNode(state, PATH, 0.08), threading.Event()
     first = state.get(PATH).version
     with pulse.in_background(fenced.set):
         eventually(lambda: state.get(PATH).version > first + 3)
         assert not fenced.is_set()
-        Pulse(other, PATH, SILENCE)
+        HeartbeatNode(other, PATH, SILENCE)
         assert fenced.wait(10)

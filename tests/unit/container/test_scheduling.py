@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from heronpy.container.folders import create_launch
-from heronpy.container.scheduler.scheduler_loop import SchedulerHost
-from heronpy.container.scheduler.scheduler_process import HostNode
+from heronpy.container.scheduler.scheduler_loop import SchedulerLoop
+from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import TopologyLaunch
@@ -92,12 +92,12 @@ def host(config: Config, state: StateManager) -> Iterator[Callable[[Scripted], N
     execution = Execution(TopologyLaunch.read(path).execution, "me", 0.0, "0", "test", "scripted", "localfs")
     state.set(TREE.execution, msgspec.json.encode(execution))
     state.set(TREE.packing_plan, plan(1, 1, 2).to_json())
-    state.set(TREE.scheduler, msgspec.json.encode(HostNode.of_this_process({})))
+    state.set(TREE.scheduler, msgspec.json.encode(SchedulerNode.of_this_process({})))
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def run(scheduler: Scripted) -> None:
         scheduler.story.append(lambda: state.delete(TREE.execution))
-        SchedulerHost(str(path), state, scheduler).run(lambda: None)
+        SchedulerLoop(str(path), state, scheduler).run(lambda: None)
 
     yield run
     for number, handler in before.items():

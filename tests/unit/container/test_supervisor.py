@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from heronpy.container.executor.supervisor import START_SECONDS, Clock, Supervisor, Wanted
+from heronpy.container.executor.supervisor import START_SECONDS, DesiredChild, Moment, Supervisor
 from heronpy.container.processes.child import Start
 from heronpy.container.restart_policy import RestartPolicy
 from heronpy.kernel.liveness.lifeline import beat, has_beaten, lifeline
@@ -32,15 +32,15 @@ class Home:
         self.wants("a", "b")
 
     @property
-    def clock(self) -> Clock:
-        return Clock(self.now, self.now)
+    def clock(self) -> Moment:
+        return Moment(self.now, self.now)
 
     def wants(self, *names: str) -> None:
-        wanted = [Wanted("instance", name, ord(name)) for name in names]
+        wanted = [DesiredChild("instance", name, ord(name)) for name in names]
         self.supervisor.want(wanted, self.clock, 10.0)
         self.turn()
 
-    def _start(self, wanted: Wanted, start: Start, lifeline: int) -> None:
+    def _start(self, wanted: DesiredChild, start: Start, lifeline: int) -> None:
         os.close(lifeline)
         self.started.append(start)
         child = subprocess.Popen(SLEEPER, stdout=subprocess.PIPE)

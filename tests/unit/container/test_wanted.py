@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from heronpy.container.executor.desired_children import wanted_children
-from heronpy.container.executor.supervisor import Wanted
+from heronpy.container.executor.supervisor import DesiredChild
 from heronpy.container.folders import create_launch, work_folder
 from heronpy.container.scheduler.launcher import MASTER, TopologyLauncher
 from heronpy.kernel.config import Config
@@ -33,15 +33,17 @@ def topology(**words_config: str) -> LogicalPlan:
 
 
 def test_container_zero_has_the_master_and_nothing_else() -> None:
-    assert wanted_children(0, PLAN, topology(), "zygote") == [Wanted("topology_master", "topology-master")]
+    assert wanted_children(0, PLAN, topology(), "zygote") == [
+        DesiredChild("topology_master", "topology-master")
+    ]
 
 
 def test_a_container_has_two_managers_and_its_instances() -> None:
     assert wanted_children(1, PLAN, topology(), "zygote") == [
-        Wanted("stream_manager", "stream-manager-1"),
-        Wanted("metrics_manager", "metrics-manager-1"),
-        Wanted("instance", "words[0]", 1),
-        Wanted("instance", "count[0]", 3),
+        DesiredChild("stream_manager", "stream-manager-1"),
+        DesiredChild("metrics_manager", "metrics-manager-1"),
+        DesiredChild("instance", "words[0]", 1),
+        DesiredChild("instance", "count[0]", 3),
     ]
 
 

@@ -12,7 +12,7 @@ from support.crew.crew import Crew
 from support.crew.shop import CLASSES, Ledger, Written, shop
 from support.crew.updates import Updates
 
-from heronpy.instances.settings import FlowSettings
+from heronpy.instances.flow_settings import FlowSettings
 
 FLOW = FlowSettings(batch_tuples=4, credit_initial=6, linger=0.002, credit_probe=0.2, spout_calls=2)
 SCALED = ("orders", "relay", "count", "sink", "watch", "lowest", "odd", "named", "written")

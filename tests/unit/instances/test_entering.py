@@ -10,9 +10,9 @@ from support.crew.shop import CLASSES, Ledger, shop
 from support.crew.updates import scaled
 
 from heronpy.instances.control_events import Abandoned
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.process.joining import entry_of
 from heronpy.instances.saving.recovery import LeaveForNextRun
-from heronpy.instances.settings import FlowSettings
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan, next_plan
 from heronpy.kernel.tree.update import Phase, Update

@@ -11,7 +11,7 @@ from heronpy import BasicBolt, Bolt
 from heronpy.component import make_component
 from heronpy.instances.saving.state import Saved, TaskState
 from heronpy.instances.saving.state.encoding import encode_whole
-from heronpy.kernel.kept_state import Held, held_of
+from heronpy.kernel.kept_state import KeptState, held_of
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.transactions import TransactionalSink
 
@@ -33,7 +33,7 @@ def task_of(cls: type[Any], plan: PhysicalPlan) -> tuple[Any, TaskState]:
     return component, state
 
 
-def held(state: TaskState) -> Held:
+def held(state: TaskState) -> KeptState:
     return held_of(state.held())
 
 
@@ -42,11 +42,11 @@ SHUFFLED = plan_of(edge("shuffle"))
 
 def test_entries_count_by_keys_or_for_the_task() -> None:
     for grouping, expected in (
-        (edge("fields", "word"), Held(keyed=2, used=True)),
-        (edge("shuffle"), Held(own=2, used=True)),
+        (edge("fields", "word"), KeptState(keyed=2, used=True)),
+        (edge("shuffle"), KeptState(own=2, used=True)),
     ):
         component, state = task_of(BasicBolt, plan_of(grouping))
-        assert held(state) == Held()
+        assert held(state) == KeptState()
         component.state.update(a=1, b=2)
         assert held(state) == expected
 
@@ -54,17 +54,17 @@ def test_entries_count_by_keys_or_for_the_task() -> None:
 def test_a_state_that_was_only_looked_at_holds_nothing() -> None:
     component, state = task_of(Bolt, SHUFFLED)
     assert component.state.get("n") is None
-    assert (held(state), state.whole()) == (Held(used=True), None)
+    assert (held(state), state.whole()) == (KeptState(used=True), None)
 
 
 def test_attributes_are_named_until_the_state_is_used() -> None:
     component, state = task_of(Bolt, SHUFFLED)
     component.counts, component.state = {}, {"mine": 1}
-    assert held(state) == Held(attributes=("state", "counts"))
+    assert held(state) == KeptState(attributes=("state", "counts"))
     component, state = task_of(Bolt, SHUFFLED)
     component.counts = {}
     component.state["n"] = 1
-    assert held(state) == Held(own=1, used=True)
+    assert held(state) == KeptState(own=1, used=True)
 
 
 def test_a_transactional_sink_hands_over_what_its_attributes_have() -> None:
@@ -73,7 +73,7 @@ def test_a_transactional_sink_hands_over_what_its_attributes_have() -> None:
 
     component, state = task_of(Sink, SHUFFLED)
     component.rows = [1]
-    assert held(state) == Held()
+    assert held(state) == KeptState()
 
 
 def test_what_a_restore_would_bring_back_is_kept_until_a_checkpoint_without_it_is_complete() -> None:

@@ -12,18 +12,18 @@ from support.crew.shop import CLASSES, SPLITS, Ledger
 from support.crew.updates import Updates
 
 from heronpy.bolt import BasicBolt, Bolt
-from heronpy.instances.settings import FlowSettings
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     InstancePlan,
     LogicalPlan,
     PackingPlan,
     PhysicalPlan,
     Resources,
-    Stream,
     physical_plan,
 )
 from heronpy.state import State, StatefulComponent
@@ -126,8 +126,8 @@ HIDDEN = (Wrapped, Decorated, Helped, Beside, Inherits)
 KINDS: dict[str, type[Any]] = {cls.__name__: cls for cls in (*HIDDEN, BeforeSaving, Begins, NoState)}
 
 
-def plan(cls: str, grouping: Grouping, reliability: Any, parallelism: int) -> PhysicalPlan:
-    order = Stream("default", ("split", "number"))
+def plan(cls: str, grouping: DeclaredGrouping, reliability: Any, parallelism: int) -> PhysicalPlan:
+    order = DeclaredStream("default", ("split", "number"))
     logical = LogicalPlan(
         "orders",
         (
@@ -147,7 +147,7 @@ def plan(cls: str, grouping: Grouping, reliability: Any, parallelism: int) -> Ph
 class Shop:
     """Orders that are counted, and `keep` that is scaled when half of them have come."""
 
-    def __init__(self, cls: str, grouping: Grouping, reliability: str, parallelism: int) -> None:
+    def __init__(self, cls: str, grouping: DeclaredGrouping, reliability: str, parallelism: int) -> None:
         self.ledger = Ledger(PER_SPLIT)
         first = plan(cls, grouping, reliability, parallelism)
         self.crew = Crew(first, {**CLASSES, **KINDS}.__getitem__, FLOW, 7, self.ledger)
@@ -184,8 +184,8 @@ class Shop:
         self.crew.close()
 
 
-SHUFFLED = Grouping("shuffle")
-BY_SPLIT = Grouping("fields", ("split",))
+SHUFFLED = DeclaredGrouping("shuffle")
+BY_SPLIT = DeclaredGrouping("fields", ("split",))
 
 
 @pytest.mark.parametrize("reliability", GUARANTEES)

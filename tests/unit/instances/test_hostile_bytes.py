@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt
-from heronpy.instances.acking.wire import Acks, decode_anchored, encode_anchored
+from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec, SerializerCodec
-from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.credit import Grant

@@ -6,11 +6,11 @@ import pytest
 from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy.instances.counters import Counters
-from heronpy.instances.input.inflow import Delivery, Inflow
+from heronpy.instances.flow_settings import FlowSettings
+from heronpy.instances.input.inflow import Inflow, QueuedFrame
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.output.outbox import Outbox
-from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task.frame_dispatch import Exchange
+from heronpy.instances.task.frame_dispatch import FrameDispatch
 from heronpy.kernel.flow.credit import HELLO, Grant
 from heronpy.kernel.flow.frame import CREDIT, DATA, PROBE, Prefix, seal, unseal
 
@@ -44,7 +44,7 @@ class Receiver:
         settings = FlowSettings(credit_initial=100, credit_window=0.25, credit_bytes=800_000)
         self.inflow = Inflow(plan, self.task, MINE, self.link, settings, self.counters)
         outbox = Outbox(plan, self.task, MINE, PlainCodec(), self.link, settings, self.counters)
-        self.exchange = Exchange(self.task, self.inflow, outbox, self.counters)
+        self.exchange = FrameDispatch(self.task, self.inflow, outbox, self.counters)
 
     def get(
         self, kind: int, position: int, tuples: int = 0, *, source: int = SOURCE, payload: bytes = b""
@@ -63,7 +63,7 @@ def test_frames_queue_up_and_consumption_gives_credit() -> None:
     receiver = Receiver()
     receiver.get(DATA, 0, 40)
     receiver.get(DATA, 40, 40)
-    assert [one.prefix.position for one in receiver.inflow.inbox if isinstance(one, Delivery)] == [0, 40]
+    assert [one.prefix.position for one in receiver.inflow.inbox if isinstance(one, QueuedFrame)] == [0, 40]
     assert receiver.counters.queued == 80
     receiver.inflow.on_consumed(SOURCE, THEIRS, 10)
     receiver.inflow.on_consumed(SOURCE, THEIRS, 10)

@@ -12,12 +12,12 @@ import pytest
 from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Tuple
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.poison.finding import Finding
 from heronpy.instances.poison.guard import CAREFUL
 from heronpy.instances.poison.history import MOST, History
-from heronpy.instances.settings import FlowSettings
-from heronpy.instances.task.bolt import BoltTask
+from heronpy.instances.task.bolt_task import BoltTask
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.flow.frame import DATA, Prefix, seal, unseal
 

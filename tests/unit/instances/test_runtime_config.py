@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from heronpy import Bolt, Grouping, Spout, Topology
-from heronpy.instances.control_events import Attention, News
-from heronpy.instances.settings import FlowSettings
+from heronpy.instances.control_events import ControlEvents, EventInbox
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.task.build import Task, build_task
 from heronpy.instances.task.runtime_config import RuntimeConfig
 from heronpy.testing.placing import placed
@@ -62,7 +62,7 @@ class Running:
         self.task: Task = build_task(plan, task, 1, Silent(), FlowSettings(), find)
         self.news = SimpleNamespace(news=0)
         self.given = given
-        self.attention = Attention(cast("News", self.news))
+        self.attention = EventInbox(cast("ControlEvents", self.news))
         self.attention.listeners.append(RuntimeConfig(self.task, lambda: self.given))
         self.task.initialize()
 

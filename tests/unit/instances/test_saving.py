@@ -8,15 +8,15 @@ import pytest
 from support.shelf import Shelf
 
 from heronpy import Bolt, Grouping, Spout, Topology
-from heronpy.instances.acking.completion import Awaiting
+from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.roots import Over
-from heronpy.instances.control_events import Abandoned, Attention, News
+from heronpy.instances.control_events import Abandoned, ControlEvents, EventInbox
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.alignment import Cut
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.recovery import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
-from heronpy.instances.saving.snapshot import Keeping
-from heronpy.instances.settings import FlowSettings
+from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.task.build import build_task
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
@@ -80,10 +80,10 @@ class Radio:
 
 class Listener:
     def __init__(self) -> None:
-        self.heard: list[News] = []
+        self.heard: list[ControlEvents] = []
         self.acted = 0
 
-    def hear(self, news: News) -> None:
+    def hear(self, news: ControlEvents) -> None:
         self.heard.append(news)
 
     def act(self) -> None:
@@ -96,7 +96,7 @@ def ref(number: int) -> CheckpointRef:
 
 def test_news_is_heard_once_inside_emit_too_but_acted_on_between_calls_only() -> None:
     radio, listener = Radio(Checkpoints()), Listener()
-    attention = Attention(radio)
+    attention = EventInbox(radio)
     attention.listeners.append(listener)
     attention.peek()
     attention.peek()
@@ -216,14 +216,14 @@ def test_who_is_not_in_the_run_does_not_commit_what_its_checkpoints_say() -> Non
     """Another process has its place, and has discarded what it prepared: the tuples came again."""
     plan, find = placed(OnceOnly, 1)
     radio = Radio(Checkpoints(run=1, members={1: 1, 2: 1}, started=1))
-    keeping = Keeping(Shelf, "t/x", lambda _stored, _kind: None)
+    keeping = SavingSettings(Shelf, "t/x", lambda _stored, _kind: None)
     wire = Wire()
     link = MemoryLink(wire, 2, lambda _: None)
     task = build_task(plan, 2, 1, link, FlowSettings(), find, run=1, keeping=keeping)
     wire.tasks = {1: task, 2: task}
     task.initialize()
     assert task.saving is not None
-    attention = Attention(radio)
+    attention = EventInbox(radio)
     attention.listeners += [LeaveForNextRun(1, 2, 1), task.saving]
     task.saving.begin(1)
     radio.checkpoints = Checkpoints(

@@ -10,7 +10,7 @@ from heronpy import KeyNotOwned, Spout, Topology
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Source
 from heronpy.kernel.plans.validate import validate
-from heronpy.logical import to_logical_plan
+from heronpy.logical_plan import to_logical_plan
 from heronpy.testing import TopologyTest
 
 LOGS = {"mon": ["a", "b"], "tue": ["c"], "wed": ["d", "e", "f"]}

@@ -9,8 +9,8 @@ import pytest
 from support.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Spout, Tuple
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
-from heronpy.instances.settings import FlowSettings
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.flow.credit import HELLO, Grant
 from heronpy.kernel.flow.frame import CREDIT, DATA, Prefix, seal, unseal

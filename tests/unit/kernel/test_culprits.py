@@ -6,20 +6,20 @@ from heronpy.kernel.master.knowledge.culprits import culprits
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     InstancePlan,
     LogicalPlan,
     PackingPlan,
     PhysicalPlan,
     Resources,
-    Stream,
     physical_plan,
 )
 from heronpy.kernel.status import Backpressure
 
 NOW = 5000.0
-OUT = (Stream("default", ("value",)),)
+OUT = (DeclaredStream("default", ("value",)),)
 WORDS, NUMBERS, PARSE, STORE, PLOT = range(1, 6)
 
 
@@ -27,7 +27,7 @@ def plan() -> PhysicalPlan:
     """words -> parse -> store, numbers -> plot; and words -> plot as well."""
 
     def reads(*components: str) -> tuple[Input, ...]:
-        return tuple(Input(name, "default", Grouping("shuffle")) for name in components)
+        return tuple(Input(name, "default", DeclaredGrouping("shuffle")) for name in components)
 
     components = (
         Component("words", "spout", "a.W", 1, outputs=OUT),

@@ -141,15 +141,15 @@ def test_a_request_of_another_version_is_put_aside(state: StateManager) -> None:
 
 
 def test_records_of_the_state_managers() -> None:
-    local = bytearray(localfs_record.Record(b"value", 7).encode())
-    assert localfs_record.decode(bytes(local)) == localfs_record.Record(b"value", 7)
+    local = bytearray(localfs_record.FileRecord(b"value", 7).encode())
+    assert localfs_record.decode(bytes(local)) == localfs_record.FileRecord(b"value", 7)
     local[4:8] = 3, 0, 4, 0
     crc = zlib.crc32(b"value", zlib.crc32(local[:-9]))
     local[-9:-5] = crc.to_bytes(4, "little")
     with pytest.raises(OtherFormat) as error:
         localfs_record.decode(bytes(local))
     assert str(error.value) == refused("the state folder")
-    whole = zookeeper_record.Record(zookeeper_record.new_nonce(), b"value")
+    whole = zookeeper_record.ZNodeRecord(zookeeper_record.new_nonce(), b"value")
     assert zookeeper_record.decode(whole.encode()) == whole
     assert zookeeper_record.decode(b"") is None
     body = whole.encode()[8:]

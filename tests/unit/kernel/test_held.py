@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.kernel.kept_state import Held, held_of, objections
+from heronpy.kernel.kept_state import KeptState as Kept
+from heronpy.kernel.kept_state import held_of, objections
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
-    Grouping,
+    DeclaredGrouping,
     Input,
     InstancePlan,
     LogicalPlan,
@@ -37,7 +38,7 @@ def packing(count: int, epoch: int) -> PackingPlan:
 
 
 def plans(kind: GroupingKind, before: int, after: int) -> tuple[PhysicalPlan, PhysicalPlan]:
-    grouping = Grouping(kind, ("word",) if kind == "fields" else ())
+    grouping = DeclaredGrouping(kind, ("word",) if kind == "fields" else ())
     logical = LogicalPlan(
         "t",
         (
@@ -53,24 +54,24 @@ def plans(kind: GroupingKind, before: int, after: int) -> tuple[PhysicalPlan, Ph
 @pytest.mark.parametrize(
     ("kind", "before", "after", "held", "objection"),
     [
-        ("shuffle", 2, 1, Held(own=1), "state of b[1] (1 entry) belongs to no key and ends with its task"),
-        ("shuffle", 3, 1, Held(own=1200), "state of b[1] (1,200 entries), b[2] (1,200 entries) belongs to"),
-        ("shuffle", 1, 2, Held(own=9), ""),
-        ("all", 1, 2, Held(own=9), "state of b[0] (9 entries) comes from tuples that all tasks get, and new"),
-        ("custom", 1, 2, Held(own=9), "state of b[0] (9 entries) stays where it is, and a custom grouping"),
-        ("direct", 1, 2, Held(own=9), "state of b[0] (9 entries) stays where it is, and a direct grouping"),
-        ("fields", 1, 2, Held(own=9), "state of b[0] (9 entries) is kept by task and does not move with its"),
-        ("fields", 2, 1, Held(keyed=9, used=True), ""),
-        ("fields", 2, 1, Held(attributes=("b", "a")), "bolt 'b' does not use self.state: its plain"),
-        ("fields", 2, 1, Held(used=True), ""),
-        ("fields", 2, 1, Held(), ""),
-        ("shuffle", 2, 1, Held(attributes=("limit",)), ""),
-        ("shuffle", 2, 1, Held(attributes=("state",)), "what b[1] assigned to self.state is not the"),
-        ("shuffle", 1, 2, Held(attributes=("state",)), ""),
-        ("shuffle", 9, 1, Held(own=1), "state of b[1] (1 entry), b[2] (1 entry), b[3] (1 entry), b[4] ("),
+        ("shuffle", 2, 1, Kept(own=1), "state of b[1] (1 entry) belongs to no key and ends with its task"),
+        ("shuffle", 3, 1, Kept(own=1200), "state of b[1] (1,200 entries), b[2] (1,200 entries) belongs to"),
+        ("shuffle", 1, 2, Kept(own=9), ""),
+        ("all", 1, 2, Kept(own=9), "state of b[0] (9 entries) comes from tuples that all tasks get, and new"),
+        ("custom", 1, 2, Kept(own=9), "state of b[0] (9 entries) stays where it is, and a custom grouping"),
+        ("direct", 1, 2, Kept(own=9), "state of b[0] (9 entries) stays where it is, and a direct grouping"),
+        ("fields", 1, 2, Kept(own=9), "state of b[0] (9 entries) is kept by task and does not move with its"),
+        ("fields", 2, 1, Kept(keyed=9, used=True), ""),
+        ("fields", 2, 1, Kept(attributes=("b", "a")), "bolt 'b' does not use self.state: its plain"),
+        ("fields", 2, 1, Kept(used=True), ""),
+        ("fields", 2, 1, Kept(), ""),
+        ("shuffle", 2, 1, Kept(attributes=("limit",)), ""),
+        ("shuffle", 2, 1, Kept(attributes=("state",)), "what b[1] assigned to self.state is not the"),
+        ("shuffle", 1, 2, Kept(attributes=("state",)), ""),
+        ("shuffle", 9, 1, Kept(own=1), "state of b[1] (1 entry), b[2] (1 entry), b[3] (1 entry), b[4] ("),
     ],
 )  # fmt: skip
-def test_each_reason(kind: GroupingKind, before: int, after: int, held: Held, objection: str) -> None:
+def test_each_reason(kind: GroupingKind, before: int, after: int, held: Kept, objection: str) -> None:
     first, second = plans(kind, before, after)
     found = objections(first, second, {task.id: held for task in first.tasks_of("b")})
     assert len(found) == bool(objection)
@@ -79,8 +80,8 @@ def test_each_reason(kind: GroupingKind, before: int, after: int, held: Held, ob
 
 def test_where_only_the_lowest_task_has_something_the_others_may_go() -> None:
     first, second = plans("global", 3, 1)
-    assert objections(first, second, {2: Held(own=5, used=True)}) == []
-    assert objections(first, second, {3: Held(own=5, used=True)}) != []
+    assert objections(first, second, {2: Kept(own=5, used=True)}) == []
+    assert objections(first, second, {3: Kept(own=5, used=True)}) != []
 
 
 @given(
@@ -94,7 +95,7 @@ def test_state_of_a_task_that_ends_is_never_passed_over(
     kind: GroupingKind, before: int, after: int, own: list[int], keyed: int
 ) -> None:
     first, second = plans(kind, before, after)
-    held = {2 + each: Held(keyed=keyed, own=own[each], used=True) for each in range(before)}
+    held = {2 + each: Kept(keyed=keyed, own=own[each], used=True) for each in range(before)}
     found = " ".join(objections(first, second, held))
     ending = [each for each in range(after, before) if own[each]]
     for each in ending:
@@ -107,4 +108,4 @@ def test_state_of_a_task_that_ends_is_never_passed_over(
 
 def test_a_beat_tells_it() -> None:
     told = HeldMessage(keyed=1, own=2, used=True, attributes=["a"])
-    assert held_of(HeldMessage.FromString(told.SerializeToString())) == Held(1, 2, True, ("a",))
+    assert held_of(HeldMessage.FromString(told.SerializeToString())) == Kept(1, 2, True, ("a",))

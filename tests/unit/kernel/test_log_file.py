@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.cli.reading.log_files import Follower, LogFolder, tail
+from heronpy.cli.reading.log_files import LogFolder, LogFollower, tail
 from heronpy.kernel.logs.log_file import (
     LEFT_BYTES,
     LOOK_BYTES,
@@ -80,7 +80,7 @@ def test_one_huge_write_and_a_single_file(tmp_path: Path) -> None:
 def test_a_follower_misses_nothing_when_a_file_is_put_aside(tmp_path: Path, log: CappedOutput) -> None:
     logs, seed = LogFolder(tmp_path), random.Random(7)
     log.write(b"")
-    follower, first = Follower(logs, "count[1]"), 0
+    follower, first = LogFollower(logs, "count[1]"), 0
     seen: list[str] = []
     while first < 20_000:
         more = seed.randrange(1, 2000)
@@ -93,7 +93,7 @@ def test_a_follower_misses_nothing_when_a_file_is_put_aside(tmp_path: Path, log:
 def test_a_follower_that_is_too_slow_says_what_it_has_missed(tmp_path: Path, log: CappedOutput) -> None:
     logs = LogFolder(tmp_path)
     log.write(numbered(range(10)))
-    follower = Follower(logs, "count[1]", 1000)
+    follower = LogFollower(logs, "count[1]", 1000)
     log.write(numbered(range(10, 40_000)))
     extent = logs.extents()["count[1]"]
     told, *lines = follower.new_lines(extent)

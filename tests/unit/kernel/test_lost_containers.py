@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from heronpy.kernel.master.knowledge.missing_containers import ALONE, LostContainers
+from heronpy.kernel.master.knowledge.missing_containers import ALONE, MissingContainers
 
 LOST = 60.0
 
 
-def pass_time(lost: LostContainers, now: float, until: float, *heard: int) -> list[tuple[int, float]]:
+def pass_time(lost: MissingContainers, now: float, until: float, *heard: int) -> list[tuple[int, float]]:
     """Look every second while these are heard of; who was asked for, and when."""
     asked = []
     while now < until:
@@ -18,8 +18,8 @@ def pass_time(lost: LostContainers, now: float, until: float, *heard: int) -> li
     return asked
 
 
-def watching(*containers: int) -> LostContainers:
-    lost = LostContainers(containers, LOST)
+def watching(*containers: int) -> MissingContainers:
+    lost = MissingContainers(containers, LOST)
     lost.look(0.0)
     return lost
 
@@ -80,7 +80,7 @@ def test_a_stranger_is_of_no_concern() -> None:
 
 
 def test_only_the_containers_of_the_plan_in_force_are_asked_for() -> None:
-    lost = LostContainers([1, 2], 8.0)
+    lost = MissingContainers([1, 2], 8.0)
     lost.expect([1, 3])
     for now in range(9):
         lost.look(float(now))

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from heronpy.kernel.errors import PackingError
 from heronpy.kernel.plans import (
     Component,
-    Grouping,
+    DeclaredGrouping,
+    DeclaredStream,
     Input,
     LogicalPlan,
     PackingPlan,
     PhysicalPlan,
-    Stream,
     affected,
     moves,
     next_plan,
@@ -37,10 +37,10 @@ SPLITS = tuple(f"part-{number}" for number in range(10))
 
 def shop(parallelism: Mapping[str, int]) -> LogicalPlan:
     """orders (ten splits) → spent (by customer) → total, and → log (shuffle); declared in another order."""
-    word = (Stream("default", ("customer",)),)
+    word = (DeclaredStream("default", ("customer",)),)
 
     def reads(component: str, kind: str, *fields: str) -> tuple[Input, ...]:
-        return (Input(component, "default", Grouping(kind, fields)),)  # type: ignore[arg-type]
+        return (Input(component, "default", DeclaredGrouping(kind, fields)),)  # type: ignore[arg-type]
 
     return LogicalPlan(
         "shop",

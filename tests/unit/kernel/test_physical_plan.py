@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.plans import edge, plan_of
 
-from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, Task
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.plans.key_groups import contiguous
 
 
@@ -28,11 +28,11 @@ def test_key_groups_lie_in_even_contiguous_ranges(owners: int, more: int) -> Non
 def test_a_plan_knows_its_tasks_streams_and_neighbours() -> None:
     plan = plan_of(edge("fields", "word"), edge("all", stream="alarm"), spouts=2, par=3)
     assert plan.tasks == (
-        Task(1, "words", 0, 1),
-        Task(2, "words", 1, 2),
-        Task(3, "count", 0, 1),
-        Task(4, "count", 1, 2),
-        Task(5, "count", 2, 1),
+        PlacedTask(1, "words", 0, 1),
+        PlacedTask(2, "words", 1, 2),
+        PlacedTask(3, "count", 0, 1),
+        PlacedTask(4, "count", 1, 2),
+        PlacedTask(5, "count", 2, 1),
     )
     assert plan.streams == (("words", "default"), ("words", "alarm"))
     assert [task.id for task in plan.upstream_of("count")] == [1, 2]

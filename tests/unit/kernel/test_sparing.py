@@ -6,12 +6,12 @@ import logging
 
 import pytest
 
-from heronpy.kernel.logs.rate_limited import INTERVAL, Sparing
+from heronpy.kernel.logs.rate_limited import INTERVAL, RateLimitedLog
 
 
 def test_a_flood_is_one_line_and_the_next_one_tells_of_the_rest(caplog: pytest.LogCaptureFixture) -> None:
     now = 100.0
-    complaints = Sparing(logging.getLogger("flooded"), lambda: now)
+    complaints = RateLimitedLog(logging.getLogger("flooded"), lambda: now)
     for number in range(1000):
         complaints.warning("dropped frame %d", number)
     now += INTERVAL

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.kernel.liveness.silence import Vigil
+from heronpy.kernel.liveness.silence import SilenceDetector
 
 PATIENCE = 8.0
 
 
-def vigil_at(now: float) -> Vigil[str]:
-    made: Vigil[str] = Vigil(PATIENCE)
+def vigil_at(now: float) -> SilenceDetector[str]:
+    made: SilenceDetector[str] = SilenceDetector(PATIENCE)
     made.look(now)
     made.hear("a")
     return made
 
 
-def look_until(vigil: Vigil[str], now: float, until: float) -> None:
+def look_until(vigil: SilenceDetector[str], now: float, until: float) -> None:
     while now < until:
         now += vigil.interval
         vigil.look(now)
@@ -51,10 +51,10 @@ def test_who_stood_still_himself_blames_nobody() -> None:
 
 
 def test_it_looks_about_every_second_or_more_often_where_patience_is_short() -> None:
-    assert Vigil[str](30.0).interval == 1.0
-    assert Vigil[str](2.0).interval == 0.25
-    assert Vigil[str](30.0, longest=30.0).interval == 3.75
-    assert Vigil[str](30.0).next_look() is None
+    assert SilenceDetector[str](30.0).interval == 1.0
+    assert SilenceDetector[str](2.0).interval == 0.25
+    assert SilenceDetector[str](30.0, longest=30.0).interval == 3.75
+    assert SilenceDetector[str](30.0).next_look() is None
     assert vigil_at(100.0).next_look() == 101.0
 
 

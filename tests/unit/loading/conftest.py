@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from heronpy.loading import user_module
-from heronpy.submission import submissions
+from heronpy.submissions import submissions
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ from support.puppets import TREE, Conductor, Crew, packing, proposal, submitted
 
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.knowledge.roster import Roll
+from heronpy.kernel.master.knowledge.roster import Roster
 from heronpy.kernel.master.restoring.decide import Restoring
-from heronpy.kernel.plans import LogicalPlan, PhysicalPlan, Task
+from heronpy.kernel.plans import LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat
 from heronpy.kernel.tree.paths import ChildView
@@ -249,7 +249,7 @@ def test_a_restore_after_the_commit_is_one_of_the_new_plan(state: StateManager, 
     assert conductor.scene.packing() == packing(2, 3, 4, epoch=2)
 
 
-TASKS = tuple(Task(number, "c", number, 1 + number % 2) for number in range(1, 5))
+TASKS = tuple(PlacedTask(number, "c", number, 1 + number % 2) for number in range(1, 5))
 PLAN = PhysicalPlan("w", 1, LogicalPlan("w", ()), TASKS, (), {})
 
 
@@ -260,7 +260,7 @@ def test_whatever_the_order_of_beats_a_run_has_the_newest_of_everybody(
     """Beats of replaced processes may come late, and count for nothing."""
     beats = [(task, 1) for task in range(1, 5)] + starts
     random.Random(seed).shuffle(beats)
-    roll, restoring, node = Roll(), Restoring(), Checkpoints()
+    roll, restoring, node = Roster(), Restoring(), Checkpoints()
     newest: dict[int, int] = {}
     for task, incarnation in beats:
         beat = InstanceBeat(task=task, incarnation=incarnation, state="starting")

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from heronpy.kernel.master.knowledge.board import SILENCE, Board
-from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
+from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.protocol import (
     ContainerBeat,
     ContainerMetrics,
@@ -28,8 +28,8 @@ def words_plan(counters: int = 2) -> PhysicalPlan:
         "words",
         (Component("line", "spout", "m.Line", 1), Component("count", "bolt", "m.Count", counters)),
     )
-    counts = (Task(2 + index, "count", index, 2 if index else 1) for index in range(counters))
-    return PhysicalPlan("words", 1, logical, (Task(1, "line", 0, 1), *counts), (), {})
+    counts = (PlacedTask(2 + index, "count", index, 2 if index else 1) for index in range(counters))
+    return PhysicalPlan("words", 1, logical, (PlacedTask(1, "line", 0, 1), *counts), (), {})
 
 
 def words_board(counters: int = 2) -> Board:
@@ -395,7 +395,7 @@ def test_another_plan_brings_its_own_tasks_and_what_was_lost_stays_lost() -> Non
     assert [one.task for one in seen(board, START + 4).instances] == [1, 2, 3]
 
     before = words_plan()
-    tasks = (*before.tasks[:2], Task(9, "count", 1, 3))
+    tasks = (*before.tasks[:2], PlacedTask(9, "count", 1, 3))
     board.use_plan(PhysicalPlan("words", 2, before.logical, tasks, (), {}))
     status = seen(board, START + 5)
     assert (status.state, status.reason, status.epoch) == ("RUNNING", "", 2)

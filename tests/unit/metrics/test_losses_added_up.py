@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from support.plans import edge, plan_of
 
-from heronpy.kernel.master.knowledge.tuple_losses import SLACK, Losses
+from heronpy.kernel.master.knowledge.tuple_losses import SLACK, TupleLosses
 from heronpy.kernel.protocol import InstanceBeat
 
 PLAN = plan_of(edge("shuffle"), par=2)
@@ -18,7 +18,7 @@ def beat(task: int, incarnation: int, **counts: int) -> InstanceBeat:
 
 
 def test_counts_of_all_incarnations_are_added_up() -> None:
-    losses = Losses(PLAN)
+    losses = TupleLosses(PLAN)
     reader = READERS[0]
     losses.on_beat(beat(reader, 1, missing=5, maybe_lost=100), 1.0)
     losses.on_beat(beat(reader, 2, missing=1), 20.0)
@@ -29,7 +29,7 @@ def test_counts_of_all_incarnations_are_added_up() -> None:
 
 
 def test_an_emitter_that_dies_alone_is_counted_by_its_readers() -> None:
-    losses = Losses(PLAN)
+    losses = TupleLosses(PLAN)
     losses.on_beat(beat(EMITTER, 1, exposed=1000), 1.0)
     for reader in READERS:
         losses.on_beat(beat(reader, 1), 1.0)
@@ -39,7 +39,7 @@ def test_an_emitter_that_dies_alone_is_counted_by_its_readers() -> None:
 
 def test_what_was_between_two_that_died_together_is_what_the_emitter_said() -> None:
     for order in ([EMITTER, READERS[0]], [READERS[0], EMITTER]):
-        losses = Losses(PLAN)
+        losses = TupleLosses(PLAN)
         losses.on_beat(beat(EMITTER, 1, exposed=1000), 1.0)
         losses.on_beat(beat(READERS[0], 1, missing=3), 1.0)
         for at, task in enumerate(order):
@@ -49,7 +49,7 @@ def test_what_was_between_two_that_died_together_is_what_the_emitter_said() -> N
 
 
 def test_a_death_is_counted_once_and_an_old_one_not_with_a_new_one() -> None:
-    losses = Losses(PLAN)
+    losses = TupleLosses(PLAN)
     losses.on_beat(beat(EMITTER, 1, exposed=1000), 1.0)
     for reader in READERS:
         losses.on_beat(beat(reader, 1), 1.0)
@@ -61,7 +61,7 @@ def test_a_death_is_counted_once_and_an_old_one_not_with_a_new_one() -> None:
 
 
 def test_a_successor_that_comes_late_still_died_with_its_reader() -> None:
-    losses = Losses(PLAN)
+    losses = TupleLosses(PLAN)
     losses.on_beat(beat(EMITTER, 1, exposed=1000), 1.0)
     losses.on_beat(beat(READERS[0], 1), 1.0)
     losses.on_beat(beat(READERS[0], 2), 2.0)
@@ -70,7 +70,7 @@ def test_a_successor_that_comes_late_still_died_with_its_reader() -> None:
 
 
 def test_a_reader_that_comes_back_late_still_died_with_all_the_emitters_lives_meanwhile() -> None:
-    losses = Losses(PLAN)
+    losses = TupleLosses(PLAN)
     losses.on_beat(beat(EMITTER, 1, exposed=1000), 1.0)
     losses.on_beat(beat(READERS[0], 1), 1.0)
     losses.on_beat(beat(EMITTER, 2, exposed=70), 2.0)
@@ -83,7 +83,7 @@ def test_a_reader_that_comes_back_late_still_died_with_all_the_emitters_lives_me
 
 
 def test_who_has_handed_over_takes_nothing_along() -> None:
-    losses = Losses(PLAN)
+    losses = TupleLosses(PLAN)
     for task in (EMITTER, READERS[0]):
         losses.on_beat(beat(task, 1, exposed=1000), 1.0)
     losses.planned = {EMITTER: 1, READERS[0]: 1}
@@ -97,7 +97,7 @@ def test_who_has_handed_over_takes_nothing_along() -> None:
 
 
 def test_a_task_with_the_id_of_one_that_has_retired_begins_with_nothing() -> None:
-    losses, reader = Losses(PLAN), READERS[-1]
+    losses, reader = TupleLosses(PLAN), READERS[-1]
     losses.on_beat(beat(reader, 1, missing=5, exposed=100), 1.0)
     without = msgspec.structs.replace(PLAN, tasks=tuple(task for task in PLAN.tasks if task.id != reader))
     losses.use_plan(without)

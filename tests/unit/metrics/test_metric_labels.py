@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from heronpy.container.metrics_manager.labels import labelled
-from heronpy.kernel.plans import Task
+from heronpy.kernel.plans import PlacedTask
 from heronpy.kernel.plugin.metric_sink import Sample
 from heronpy.kernel.protocol import MetricsReport
 from heronpy.kernel.protocol import Sample as Sent
 
-TASKS = {3: Task(3, "count", 1, 2)}
+TASKS = {3: PlacedTask(3, "count", 1, 2)}
 CONTAINER = {"topology": "words", "container": "2"}
 
 

@@ -15,7 +15,7 @@ from heronpy.container.metrics_manager.main import MetricsManager
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.launch import Child, TopologyLaunch
 from heronpy.kernel.machine.addresses import METRICS_SOCKET, socket_path, task_identity
-from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, Task
+from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.plugin import MetricSink, Registry, hookimpl, hookspecs
 from heronpy.kernel.plugin.metric_sink import Sample
 from heronpy.kernel.protocol import MetricsReport, wrap
@@ -63,7 +63,7 @@ class Container:
         state.initialize(self.config)
         stack.callback(state.close)
         logical = LogicalPlan("words", (Component("count", "bolt", "m.Count", 1),))
-        plan = PhysicalPlan("words", 1, logical, (Task(7, "count", 0, 1),), (), {})
+        plan = PhysicalPlan("words", 1, logical, (PlacedTask(7, "count", 0, 1),), (), {})
         state.create(Tree("words").physical_plan, plan.to_json())
         self.reactor = Reactor()
         stack.callback(self.reactor.close)

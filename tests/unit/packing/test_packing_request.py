@@ -9,12 +9,12 @@ import pytest
 from heronpy.kernel.errors import PackingError
 from heronpy.kernel.plans import Resources
 from heronpy.kernel.plans.packing import GB, MB
-from heronpy.plugins.packing.request import Request, read_request
+from heronpy.plugins.packing.request import PackingRequest, read_request
 from heronpy.testing.packing import topology_of
 
 
 def test_without_settings_everything_has_its_default() -> None:
-    assert read_request(topology_of()) == Request("t", {"spout": 4, "bolt": 3})
+    assert read_request(topology_of()) == PackingRequest("t", {"spout": 4, "bolt": 3})
 
 
 def test_text_as_a_flag_gives_it_means_the_same_as_numbers() -> None:

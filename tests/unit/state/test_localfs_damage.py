@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from heronpy.kernel.errors import DamagedNode, HeronError, NodeMissing, StateError, VersionConflict
 from heronpy.kernel.plugin.state_manager import Node, StateManager
-from heronpy.plugins.state.localfs.record import Record, decode
+from heronpy.plugins.state.localfs.record import FileRecord, decode
 from heronpy.testing.contracts.state_manager import SOON, Told
 
 Opener = Callable[[Path], StateManager]
@@ -25,13 +25,13 @@ Opener = Callable[[Path], StateManager]
     owner=st.sampled_from(["", "0123456789abcdef"]),
 )
 def test_a_record_comes_back_as_it_was(value: bytes, version: int, owner: str) -> None:
-    record = Record(value, version, owner)
+    record = FileRecord(value, version, owner)
     assert decode(record.encode()) == record
 
 
 @given(value=st.binary(max_size=50), data=st.data())
 def test_a_record_cut_or_flipped_anywhere_is_none(value: bytes, data: st.DataObject) -> None:
-    stored = Record(value, 7).encode()
+    stored = FileRecord(value, 7).encode()
     at = data.draw(st.integers(0, len(stored) - 1))
     assert decode(stored[:at]) is None
     flipped = bytearray(stored)
@@ -101,7 +101,7 @@ def test_a_torn_node_that_is_made_again_is_told_to_who_watches_it(
 def test_a_value_of_a_later_format_is_refused(state: StateManager, tmp_path: Path) -> None:
     state.create("/t", b"x")
     file = tmp_path / "state/t/@value"
-    file.write_bytes(later_format(Record(b"x", 1)))
+    file.write_bytes(later_format(FileRecord(b"x", 1)))
     with pytest.raises(StateError, match="written in format 9"):
         state.get("/t")
 
@@ -135,7 +135,7 @@ def test_a_lost_version_counter_repeats_no_version(open_state: Opener, tmp_path:
 def test_a_symbolic_link_in_the_tree_is_not_followed(state: StateManager, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    (outside / "@value").write_bytes(Record(b"secret", 1).encode())
+    (outside / "@value").write_bytes(FileRecord(b"secret", 1).encode())
     (tmp_path / "state/link").symlink_to(outside)
     with pytest.raises(NodeMissing):
         state.get("/link")
@@ -165,7 +165,7 @@ def test_no_path_reaches_outside_the_folder(state: StateManager, tmp_path: Path,
     assert list((tmp_path / "state/@tmp").iterdir()) == []
 
 
-def later_format(record: Record) -> bytes:
+def later_format(record: FileRecord) -> bytes:
     stored = bytearray(record.encode())
     stored[4] = 9
     header = bytes(stored[:36])

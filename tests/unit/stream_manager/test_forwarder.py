@@ -13,7 +13,7 @@ from support.plans import edge, plan_of
 from heronpy.kernel.flow.frame import CREDIT, DATA, Prefix, seal
 from heronpy.kernel.flow.peer_link import FRAME, RECEIVED
 from heronpy.kernel.machine.addresses import container_identity, task_identity
-from heronpy.kernel.plans import Task
+from heronpy.kernel.plans import PlacedTask
 from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
 from heronpy.stream_manager.forwarder import FRAMES_PER_TURN, Forwarder
 
@@ -284,7 +284,7 @@ def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: 
     sizes = set()
     for number in range(100):
         here, there, far = 10 + 2 * number, 11 + 2 * number, 3 + number
-        both = (*staying.tasks, Task(here, "count", 2, 1), Task(there, "count", 3, far))
+        both = (*staying.tasks, PlacedTask(here, "count", 2, 1), PlacedTask(there, "count", 3, far))
         forwarder.use_plan(staying, msgspec.structs.replace(staying, tasks=both))
         forwarder.admit(here, 1, task_identity(here, 1))
         dealer = container.transport.dealer_ipc(str(tmp_path / "nobody"), container_identity(far, 1))

@@ -12,9 +12,9 @@ import pytest
 from heronpy import BasicBolt, Bolt, Grouping, Spout, Stream, Topology, TopologyContext, Tuple
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.plans import Component, LogicalPlan, Source
-from heronpy.kernel.plans import Stream as PlanStream
-from heronpy.logical import to_logical_plan
-from heronpy.submission import submissions
+from heronpy.kernel.plans import DeclaredStream as PlanStream
+from heronpy.logical_plan import to_logical_plan
+from heronpy.submissions import submissions
 from heronpy.testing import Counts, TopologyTest
 
 

@@ -11,7 +11,7 @@ from heronpy.instances.saving.state.ownership import Owning
 _SMALL = 64
 
 
-class Roster:
+class KeyRoster:
     """A list of keys per group. It learns of new keys only: deleted ones stay until there are many.
 
     A key that was deleted and set again is in its list twice; the last of equal ones is the one in the dict.

@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from heronpy.instances.acking.ack_codec import decode_anchored
 from heronpy.instances.acking.anchored import TrackedId, joining, only_anchor
-from heronpy.instances.acking.wire import decode_anchored
 from heronpy.instances.excerpts import shown
 from heronpy.instances.input.alignment import Cut
-from heronpy.instances.input.inflow import Delivery
+from heronpy.instances.input.inflow import QueuedFrame
 from heronpy.instances.poison.guard import Guard, Halted, Unguarded
 from heronpy.instances.poison.mark import BUSY, IDLE
-from heronpy.instances.saving.snapshot import Saving
+from heronpy.instances.saving.snapshot import Snapshots
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
 from heronpy.kernel.errors import ProtocolError
@@ -23,7 +23,7 @@ from heronpy.tuple import Tuple, TupleHelper, tuple_class
 if TYPE_CHECKING:
     from heronpy.bolt import Bolt
     from heronpy.context import TopologyContext
-    from heronpy.instances.task.build import TaskParts
+    from heronpy.instances.task.build import TaskWiring
 
 #: how long a bolt without input sleeps when nothing wakes it
 _IDLE = 0.5
@@ -36,7 +36,7 @@ _CALLS_PER_LOOK = 8
 class BoltDelegate:
     """What the user's bolt emits, acks and fails through."""
 
-    def __init__(self, parts: TaskParts) -> None:
+    def __init__(self, parts: TaskWiring) -> None:
         self._emit = parts.collector.emit
         self._short_emit = parts.collector.short_way()
         self._acks = parts.acks
@@ -96,7 +96,7 @@ class BoltTask:
     """One turn: the sockets, one frame, then what is due."""
 
     def __init__(
-        self, bolt: Bolt, delegate: BoltDelegate, parts: TaskParts, guard: Guard | Unguarded
+        self, bolt: Bolt, delegate: BoltDelegate, parts: TaskWiring, guard: Guard | Unguarded
     ) -> None:
         self._bolt = bolt
         self._guard = guard
@@ -106,7 +106,7 @@ class BoltTask:
         self._process = bolt.process
         self._process_batch = getattr(bolt, "process_batch", None)
         #: what is saved of the task, if anything is
-        self.saving: Saving | None = None
+        self.saving: Snapshots | None = None
         #: whether the bolt is not to be called, because its state belongs to nobody or to two just now
         self.resting = False
         #: whether it stands still before a tuple that kills it
@@ -169,7 +169,7 @@ class BoltTask:
         if parts.acks is not None and (parts.link.stopping or not parts.inflow.inbox):
             parts.acks.flush()
 
-    def _take(self, entry: Delivery | Cut) -> None:
+    def _take(self, entry: QueuedFrame | Cut) -> None:
         if not isinstance(entry, Cut):
             try:
                 self._execute(entry)
@@ -178,7 +178,7 @@ class BoltTask:
         elif self.saving is not None:
             self.saving.begin(entry.checkpoint)
 
-    def _execute(self, delivery: Delivery) -> None:
+    def _execute(self, delivery: QueuedFrame) -> None:
         prefix = delivery.prefix
         if prefix.kind == MARKER:
             self.on_mark(prefix.epoch)
@@ -208,7 +208,7 @@ class BoltTask:
                 if self._parts.link.stopping:
                     return
 
-    def _open(self, delivery: Delivery) -> list[Tuple]:
+    def _open(self, delivery: QueuedFrame) -> list[Tuple]:
         """The tuples of a frame; ProtocolError when they are not what its prefix says."""
         prefix, payload = delivery
         if prefix.stream >= len(self._kinds):
@@ -281,7 +281,7 @@ class BoltTask:
         return carefully
 
 
-def _fields(parts: TaskParts, component: str, stream: str) -> tuple[str, ...]:
+def _fields(parts: TaskWiring, component: str, stream: str) -> tuple[str, ...]:
     declared = parts.plan.logical.component(component).stream(stream)
     assert declared is not None
     return declared.fields

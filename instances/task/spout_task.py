@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from heronpy.instances.acking.completion import Awaiting
+from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.roots import Over
-from heronpy.instances.saving.snapshot import Saving
+from heronpy.instances.saving.snapshot import Snapshots
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
 from heronpy.instances.task.tracked_emit import SpoutEmit
@@ -17,7 +17,7 @@ from heronpy.spout import Spout
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
-    from heronpy.instances.task.build import TaskParts
+    from heronpy.instances.task.build import TaskWiring
 
 #: how long a paused spout sleeps when nothing wakes it
 _PAUSED = 0.5
@@ -28,7 +28,7 @@ _HELD_UP = 0.02
 class SpoutDelegate:
     """What the user's spout emits through."""
 
-    def __init__(self, parts: TaskParts) -> None:
+    def __init__(self, parts: TaskWiring) -> None:
         self._emit = parts.collector.emit
         self._short_emit = parts.collector.short_way()
         self.logger = parts.logger
@@ -93,7 +93,7 @@ class SpoutDelegate:
 class SpoutTask:
     """One turn: some calls of next_tuple, then the sockets, then what is due."""
 
-    def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskParts) -> None:
+    def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskWiring) -> None:
         self._delegate = delegate
         self._acked = delegate.acked
         self._tracker = parts.tracker
@@ -105,7 +105,7 @@ class SpoutTask:
         self._pace = Pace(parts.settings.spout_calls)
         self._idle = parts.settings.idle_min
         #: what is saved of the task, if anything is
-        self.saving: Saving | None = None
+        self.saving: Snapshots | None = None
         #: None until the first word, which is where it begins and no change
         self._active: bool | None = None
         #: whether next_tuple is not to be called, because what it reads may be another task's next

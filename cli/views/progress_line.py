@@ -11,7 +11,7 @@ from heronpy.cli.views.output import is_terminal
 CLEAR_LINE = "\r\x1b[K"
 
 
-class Progress:
+class ProgressLine:
     """On a terminal the line is written over and vanishes at the end; elsewhere each is a line of its own."""
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ from heronpy.constants import (
 from heronpy.errors import DefinitionError
 from heronpy.kernel.config.topology_keys import HEEDED
 from heronpy.kernel.errors import did_you_mean
-from heronpy.kernel.plans import Component, Grouping, Input, LogicalPlan, Source, Stream
+from heronpy.kernel.plans import Component, DeclaredGrouping, DeclaredStream, Input, LogicalPlan, Source
 from heronpy.kernel.plans.logical import DEFAULT_KEY_GROUPS, GroupingKind, Reliability
 from heronpy.spec import HeronComponentSpec
 from heronpy.splits import declared_splits
@@ -168,7 +168,7 @@ def to_component(spec: HeronComponentSpec) -> Component:
         parallelism=spec.parallelism,
         inputs=_inputs(spec),
         outputs=tuple(
-            Stream(stream.stream_id, tuple(stream.fields), stream.direct) for stream in spec.streams()
+            DeclaredStream(stream.stream_id, tuple(stream.fields), stream.direct) for stream in spec.streams()
         ),
         config=plain,
         opaque_config=opaque,
@@ -185,12 +185,12 @@ def _inputs(spec: HeronComponentSpec) -> tuple[Input, ...]:
     return tuple(inputs)
 
 
-def _grouping(grouping: AnyGrouping) -> Grouping:
+def _grouping(grouping: AnyGrouping) -> DeclaredGrouping:
     if isinstance(grouping, FieldsGrouping):
-        return Grouping("fields", fields=tuple(grouping.fields))
+        return DeclaredGrouping("fields", fields=tuple(grouping.fields))
     if isinstance(grouping, CustomGrouping):
-        return Grouping("custom", class_path=grouping.class_path, pickled=grouping.python_serialized)
-    return Grouping(_KINDS[grouping])
+        return DeclaredGrouping("custom", class_path=grouping.class_path, pickled=grouping.python_serialized)
+    return DeclaredGrouping(_KINDS[grouping])
 
 
 def _reliability(mode: object) -> Reliability:

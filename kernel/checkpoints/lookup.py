@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.kernel.checkpoints.names import REF, own_prefix
 from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.checkpoints.object_names import REF, own_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import ObjectMissing, UserError
 from heronpy.kernel.formats import MANIFEST
