@@ -166,7 +166,7 @@ def probes(state: StateManager) -> Mapping[tuple[str, str], Probe]:
         ("execution", "known_execution"): Probe(
             TREE.execution, execution, _named(lambda stand: known_execution(stand.state, "words"))
         ),
-        ("execution", "Scene"): Probe(
+        ("execution", "MasterState"): Probe(
             TREE.execution, execution, _named(lambda stand: stand.scene().execution)
         ),
         ("definition", "needed"): Probe(
@@ -183,7 +183,7 @@ def probes(state: StateManager) -> Mapping[tuple[str, str], Probe]:
             placed,
             lambda stand: f"{len(_plan(stand.state, 'words').containers)} containers",
         ),
-        ("physical_plan", "Scene"): Probe(
+        ("physical_plan", "MasterState"): Probe(
             TREE.physical_plan, plan, lambda stand: f"epoch {stand.scene().plan.epoch}"
         ),
         ("physical_plan", "read"): Probe(
@@ -208,7 +208,7 @@ def probes(state: StateManager) -> Mapping[tuple[str, str], Probe]:
         ),
         ("leaving", "exists"): Probe(TREE.leaving, b"", lambda stand: stand.state.exists(TREE.leaving)),
         ("master", "reported"): Probe(TREE.master, registered, _reads(TREE.master, Registration, reported)),
-        ("scheduler", "HostProcess"): Probe(
+        ("scheduler", "SchedulerProcess"): Probe(
             TREE.scheduler,
             _json(SchedulerNode.of_this_process({})),
             lambda stand: "present" if SchedulerProcess(stand.state, TREE.scheduler).present else "absent",
@@ -229,7 +229,7 @@ def probes(state: StateManager) -> Mapping[tuple[str, str], Probe]:
             manager, registered, lambda stand: stay_registered(stand.state, manager, REGISTRATION)
         ),
         ("executor", "ExecutorRecord"): Probe(TREE.executor(1), _json(ExecutorNode(1, 0)), _incarnation),
-        ("pulse", "PulseReader"): Probe(TREE.pulse(1), b"token", _pulse),
+        ("pulse", "HeartbeatReader"): Probe(TREE.pulse(1), b"token", _pulse),
         ("given_up", "given_up"): Probe(
             TREE.given_up(1), b"given up", _named(lambda stand: given_up(stand.state, TREE, 1))
         ),
