@@ -13,17 +13,17 @@ from typing import Protocol, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support.power.synced_disk import compile_library
-from support.reachable import ReachableNetwork
-from support.servers import running
-from support.spark_cluster import SparkCluster
-from support.yarn_cluster import YarnCluster
-from support.yarn_jars import fetch_ahead
-from support.zookeeper import ZooKeeper
+from support.clusters.reachable import ReachableNetwork
+from support.clusters.servers import running
+from support.clusters.spark_cluster import SparkCluster
+from support.clusters.yarn_cluster import YarnCluster
+from support.clusters.yarn_jars import fetch_ahead
+from support.clusters.zookeeper import ZooKeeper
+from support.faults.power.synced_disk import compile_library
 
 from heronpy.kernel.machine.processes import process
 
-pytest_plugins = ["support.groups", "support.record"]
+pytest_plugins = ["support.suite.groups", "support.suite.record"]
 
 # A busy machine is no bug: examples may take their time. No run depends on what an earlier one has found.
 settings.register_profile(

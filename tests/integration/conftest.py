@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.engine import Engine
+from support.running.engine import Engine
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.live import saved_state
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.live import saved_state
 
 HALF = {"seen": 30, "acked": 15, "failed": 15}
 EACH = {"red": 10, "green": 10, "blue": 10}

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.live import saved_state
-from support.watching import Watching
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.live import saved_state
+from support.running.watching import Watching
 
 from heronpy.kernel.status import CheckpointStatus
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine
+from support.running.engine import TOPOLOGIES, Engine
 
 pytestmark = pytest.mark.cluster
 

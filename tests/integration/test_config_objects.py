@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.engine import Engine, wait_until
+from support.running.engine import Engine, wait_until
 
 #: the module beside the topology file
 SHOP = """

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support import provocations
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.live import TOPOLOGY, LiveWords
-from support.provocations import Provocation
-from support.step_crashes import StepCrashes
-from support.watching import Watching
+from support.faults import provocations
+from support.faults.provocations import Provocation
+from support.faults.step_crashes import StepCrashes
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.live import TOPOLOGY, LiveWords
+from support.running.watching import Watching
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 

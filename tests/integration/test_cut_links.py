@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fire import SEED
-from support.fleet import alive, executors, name_of, resume, stop_without_the_lock
-from support.machines import install
-from support.namespaces import Network
-from support.replaying import progress
+from support.clusters.namespaces import Network
+from support.faults.fire import SEED
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.fleet import alive, executors, name_of, resume, stop_without_the_lock
+from support.running.replaying import progress
+from support.schedulers.machines import install
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 

@@ -7,8 +7,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from support.damage import DAMAGES, damage
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.faults.damage import DAMAGES, damage
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 from heronpy.kernel.launch import TopologyLaunch
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.damage import DISK_DAMAGES, damage_node
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.watching import Watching
+from support.faults.damage import DISK_DAMAGES, damage_node
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.watching import Watching
 
 from heronpy.cli.reading.topologies import open_state
 from heronpy.kernel.config import load_config

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support import elsewhere
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.zookeeper import ZooKeeper
+from support.clusters.zookeeper import ZooKeeper
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.schedulers import elsewhere
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 

@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.engine import Engine, wait_until
-from support.fire import plays
+from support.faults.fire import plays
+from support.running.engine import Engine, wait_until
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "exactly_once.py"
 

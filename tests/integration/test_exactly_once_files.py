@@ -14,8 +14,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fire import SEED, plays
+from support.faults.fire import SEED, plays
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "3"))
 #: everybody whose death may concern a tuple; and who conducts the checkpoints

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.engine import Engine, wait_until
+from support.running.engine import Engine, wait_until
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "file_pipeline.py"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import Engine
-from support.fleet import stop_without_the_lock
+from support.running.engine import Engine
+from support.running.fleet import stop_without_the_lock
 
 #: takes the lock of a state tree again and again, and hardly ever lets it go
 GREEDY = """

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 NAME = "Resumed"
 NUMBERS = 100_000

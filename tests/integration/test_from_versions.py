@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import Engine, wait_until
+from support.running.engine import Engine, wait_until
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 

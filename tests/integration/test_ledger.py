@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 ENTRY = struct.Struct("<III")
 SPOUTS = 2

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support import elsewhere
-from support.engine import Engine, wait_until
-from support.reachable import ReachableNetwork
-from support.zookeeper import ZooKeeper
+from support.clusters.reachable import ReachableNetwork
+from support.clusters.zookeeper import ZooKeeper
+from support.running.engine import Engine, wait_until
+from support.schedulers import elsewhere
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 

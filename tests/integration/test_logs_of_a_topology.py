@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 

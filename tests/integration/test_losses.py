@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.watching import Watching
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.watching import Watching
 
 from heronpy.kernel.status import TopologyStatus
 

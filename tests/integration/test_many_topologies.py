@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 PACKINGS = ["round_robin", "resource_compliant", "binpack"]
 

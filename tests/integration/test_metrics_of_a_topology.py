@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 #: seconds: six tuples take the ticker one, their way two more, and a verb has to start
 SOON = 4

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.user_limits import inotify_instances
+from support.faults.user_limits import inotify_instances
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 
 @pytest.mark.cluster

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.small_disk import small_disk as small_disk_of
+from support.faults.small_disk import small_disk as small_disk_of
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 BROKEN = TOPOLOGIES / "broken.py"
 TRICKLE = TOPOLOGIES / "trickle.py"

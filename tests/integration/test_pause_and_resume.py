@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.watching import Watching
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.watching import Watching
 
 
 @pytest.mark.cluster

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import Engine, wait_until
-from support.live import TOPOLOGY, LiveWords
+from support.running.engine import Engine, wait_until
+from support.running.live import TOPOLOGY, LiveWords
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from support.engine import Engine
-from support.plugin_package import ExamplePackage
+from support.running.engine import Engine
+from support.schedulers.plugin_package import ExamplePackage
 
 pytestmark = pytest.mark.cluster
 

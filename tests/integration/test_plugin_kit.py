@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine
-from support.plugin_package import install
+from support.running.engine import TOPOLOGIES, Engine
+from support.schedulers.plugin_package import install
 
 from heronpy.cli.plugin_package import KINDS
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.plugin_package import SITE, example_source, install
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.schedulers.plugin_package import SITE, example_source, install
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import provocations
-from support.power.machine import TOPOLOGY, Machine
-from support.provocations import Provocation
+from support.faults import provocations
+from support.faults.power.machine import TOPOLOGY, Machine
+from support.faults.provocations import Provocation
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1800)]
 

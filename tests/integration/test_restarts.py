@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.kernel.config import load_config

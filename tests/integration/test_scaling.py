@@ -6,8 +6,8 @@ import statistics
 from pathlib import Path
 
 import pytest
-from support.engine import Engine
-from support.live import LiveWords
+from support.running.engine import Engine
+from support.running.live import LiveWords
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.engine import Engine, wait_until
-from support.live import TOPOLOGY, LiveWords
+from support.running.engine import Engine, wait_until
+from support.running.live import TOPOLOGY, LiveWords
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 

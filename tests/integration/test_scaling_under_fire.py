@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.engine import Engine, wait_until
-from support.fire import KILLS, SEED
-from support.live import TOPOLOGY, LiveWords
-from support.watching import Watching
+from support.faults.fire import KILLS, SEED
+from support.running.engine import Engine, wait_until
+from support.running.live import TOPOLOGY, LiveWords
+from support.running.watching import Watching
 
 from heronpy.kernel.tree.update import FINISHED
 

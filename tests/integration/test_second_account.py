@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.needs import needs_second_account
-from support.second_account import STRANGER, as_stranger, shared_folder
+from support.faults.second_account import STRANGER, as_stranger, shared_folder
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.suite.needs import needs_second_account
 
 from heronpy.kernel.launch import TopologyLaunch
 

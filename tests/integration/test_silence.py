@@ -10,10 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support import deaf_scheduler
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fire import PATIENT
-from support.fleet import (
+from support.faults.fire import PATIENT
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.fleet import (
     alive,
     executors,
     home_of,
@@ -26,7 +25,8 @@ from support.fleet import (
     victim,
     words,
 )
-from support.replaying import acks, catch_up, drain, processed, progress, sent
+from support.running.replaying import acks, catch_up, drain, processed, progress, sent
+from support.schedulers import deaf_scheduler
 
 #: one topology bears up to seven faults in turn
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(480)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 
 def instance(status: dict[str, Any], component: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import Engine, wait_until
-from support.fire import PATIENT, Fire
+from support.faults.fire import PATIENT, Fire
+from support.running.engine import Engine, wait_until
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
 ROLES = ["numbers", "relay", "ledger"]

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, wait_until
-from support.fire import SLOWLY, Fire
-from support.on_spark import OnSpark
-from support.spark_application import QUICK
-from support.spark_cluster import SparkCluster
-from support.zookeeper import ZooKeeper
+from support.clusters.on_spark import OnSpark
+from support.clusters.spark_application import QUICK
+from support.clusters.spark_cluster import SparkCluster
+from support.clusters.zookeeper import ZooKeeper
+from support.faults.fire import SLOWLY, Fire
+from support.running.engine import TOPOLOGIES, wait_until
 
 from heronpy.kernel.machine.processes import process
 

@@ -19,10 +19,10 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fire import plays
-from support.segment_rows import rows_in
-from support.spark_session import small_spark, start_session
+from support.clusters.spark_session import small_spark, start_session
+from support.faults.fire import plays
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.segment_rows import rows_in
 
 from heronpy.kernel.errors import UserError
 from heronpy.spark import feed, forget_reader

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.needs import needs_java
-from support.spark_application import QUICK
-from support.zookeeper import ZooKeeper
+from support.clusters.spark_application import QUICK
+from support.clusters.zookeeper import ZooKeeper
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.suite.needs import needs_java
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 

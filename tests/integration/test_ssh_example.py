@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.plugin_package import EXAMPLES, ExamplePackage
-from support.reachable import ReachableNetwork
-from support.zookeeper import ZooKeeper
+from support.clusters.reachable import ReachableNetwork
+from support.clusters.zookeeper import ZooKeeper
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.schedulers.plugin_package import EXAMPLES, ExamplePackage
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 

@@ -17,8 +17,7 @@ import msgspec
 import psutil
 import pytest
 import zmq
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.strangers import (
+from support.faults.strangers import (
     Client,
     flood,
     garbage_connections,
@@ -27,6 +26,7 @@ from support.strangers import (
     replays,
     silent_connections,
 )
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 from heronpy.container.folders import launch_file
 from heronpy.kernel.config import Config, load_config

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.engine import Engine, wait_until
-from support.fire import KILLS, PATIENT, TOPOLOGY, Fire, Verdict
-from support.watching import Watching
+from support.faults.fire import KILLS, PATIENT, TOPOLOGY, Fire, Verdict
+from support.running.engine import Engine, wait_until
+from support.running.watching import Watching
 
 pytestmark = pytest.mark.cluster
 

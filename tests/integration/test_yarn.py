@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES, wait_until
-from support.fire import SLOWLY, TOPOLOGY, Fire
-from support.on_yarn import OnYarn
-from support.yarn_cluster import YarnCluster
-from support.zookeeper import ZooKeeper
+from support.clusters.on_yarn import OnYarn
+from support.clusters.yarn_cluster import YarnCluster
+from support.clusters.zookeeper import ZooKeeper
+from support.faults.fire import SLOWLY, TOPOLOGY, Fire
+from support.running.engine import TOPOLOGIES, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 

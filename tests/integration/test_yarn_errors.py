@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.engine import TOPOLOGIES
-from support.on_yarn import OnYarn
-from support.yarn_cluster import LARGEST_MB, YarnCluster
-from support.zookeeper import ZooKeeper
+from support.clusters.on_yarn import OnYarn
+from support.clusters.yarn_cluster import LARGEST_MB, YarnCluster
+from support.clusters.zookeeper import ZooKeeper
+from support.running.engine import TOPOLOGIES
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.engine import TOPOLOGIES, Engine, wait_until
-from support.fire import PATIENT, SLOWLY, Fire
-from support.zookeeper import ZooKeeper
+from support.clusters.zookeeper import ZooKeeper
+from support.faults.fire import PATIENT, SLOWLY, Fire
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from grpc_tools import protoc  # type: ignore[import-untyped]
-from support.wall_clock import MODULE, wall_clock_reads
+from support.suite.wall_clock import MODULE, wall_clock_reads
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli")
@@ -77,14 +77,14 @@ SERVER_FIXTURES = {
     "zookeeper",
 }
 SERVER_MODULES = {
-    "support.engine",
-    "support.reachable",
-    "support.servers",
-    "support.spark_application",
-    "support.spark_cluster",
-    "support.spark_session",
-    "support.yarn_cluster",
-    "support.zookeeper",
+    "support.running.engine",
+    "support.clusters.reachable",
+    "support.clusters.servers",
+    "support.clusters.spark_application",
+    "support.clusters.spark_cluster",
+    "support.clusters.spark_session",
+    "support.clusters.yarn_cluster",
+    "support.clusters.zookeeper",
 }
 SERVER_MARKS = {"pytest.mark.cluster", "pytest.mark.slow", "pytest.mark.soak"}
 

@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.needs import must_run_all
+from support.suite.needs import must_run_all
 
 TESTS = Path(__file__).parents[1]
 
 #: written for a machine without a command of this name
 WANTING = """
 import pytest
-from support import needs
+from support.suite import needs
 
 @pytest.fixture(scope="session")
 def server():

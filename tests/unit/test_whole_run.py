@@ -50,11 +50,11 @@ SOUND = "def test_sound():\n    pass\n"
 def project(tmp_path: Path) -> Path:
     """A project with the same runner, the same plugin and one sound test."""
     folder = tmp_path / "a project"
-    support = folder / "tests" / "support"
+    support = folder / "tests" / "support" / "suite"
     support.mkdir(parents=True)
     shutil.copy(TESTS / "whole_run.py", folder / "tests")
-    shutil.copy(TESTS / "support" / "record.py", support)
-    (folder / "tests" / "conftest.py").write_text('pytest_plugins = ["support.record"]\n')
+    shutil.copy(TESTS / "support" / "suite" / "record.py", support)
+    (folder / "tests" / "conftest.py").write_text('pytest_plugins = ["support.suite.record"]\n')
     (folder / "pyproject.toml").write_text(PYPROJECT)
     (folder / "Makefile").write_text(MAKEFILE)
     for environment in (folder / ".venv", folder / "build" / "lowest"):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.cpu import cpu_seconds
+from support.running.cpu import cpu_seconds
 
 from heronpy.container.folders import create_launch, launch_file, work_folder
 from heronpy.container.scheduler import scheduler_host

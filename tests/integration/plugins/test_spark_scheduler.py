@@ -11,9 +11,9 @@ from typing import Any
 
 import psutil
 import pytest
-from support.contracts import only
-from support.spark_application import QUICK, SparkApplication
-from support.spark_cluster import SparkCluster
+from support.clusters.spark_application import QUICK, SparkApplication
+from support.clusters.spark_cluster import SparkCluster
+from support.suite.contracts import only
 from typing_extensions import override
 
 from heronpy.kernel.config import Config, load_config
@@ -27,7 +27,7 @@ from heronpy.testing.waiting import eventually
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
-PROGRAM = Path(__file__).parents[2] / "support" / "shipped_program.py"
+PROGRAM = Path(__file__).parents[2] / "support" / "schedulers" / "shipped_program.py"
 
 
 def config(folder: Path, master: str, *conf: str) -> Config:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.yarn_cluster import YarnCluster
-from support.yarn_master import unmanaged_master
+from support.clusters.yarn_cluster import YarnCluster
+from support.clusters.yarn_master import unmanaged_master
 from typing_extensions import override
 
 from heronpy.kernel.config import Config, load_config

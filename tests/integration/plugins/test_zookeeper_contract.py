@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from support.contracts import only
-from support.zookeeper import ZooKeeper
+from support.clusters.zookeeper import ZooKeeper
+from support.suite.contracts import only
 
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.plugin.state_manager import StateManager

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.damage_table import Stand, check_table
-from support.zookeeper import ZooKeeper
+from support.clusters.zookeeper import ZooKeeper
+from support.faults.damage_table import Stand, check_table
 
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import DamagedNode, VersionConflict

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from kazoo.client import KazooClient
-from support.zookeeper import ZooKeeper
+from support.clusters.zookeeper import ZooKeeper
 
 from heronpy.kernel.config import load_config
 from heronpy.kernel.errors import NodeMissing, StateError, VersionConflict

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from support.puppets import Died
+from support.tasks.puppets import Died
 
 _CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "heronpy.step"})
 _WRITING = os.O_WRONLY | os.O_RDWR

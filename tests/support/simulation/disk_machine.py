@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from support.power.synced_disk import SyncedDisk
-from support.puppets import EXECUTION, TREE, Inline, submitted
+from support.faults.power.synced_disk import SyncedDisk
 from support.simulation.disk_calls import DiskCalls
-from support.sinking import Kind, Life, files, rows
+from support.tasks.puppets import EXECUTION, TREE, Inline, submitted
+from support.tasks.sinking import Kind, Life, files, rows
 
 from heronpy.container.folders import create_launch, launch_file
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS
@@ -30,7 +30,7 @@ from heronpy.kernel.master.repository import MasterState
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
 
-#: tasks of support.puppets: a spout, and two bolts that are a sink of files and one of rows
+#: tasks of support.tasks.puppets: a spout, and two bolts that are a sink of files and one of rows
 SOURCE, FILES, ROWS = 1, 2, 3
 CONTAINERS = {SOURCE: 1, FILES: 1, ROWS: 2}
 POSITION = "position"

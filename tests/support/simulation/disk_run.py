@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from support.puppets import Died
 from support.simulation.disk_calls import DiskCalls
 from support.simulation.disk_machine import TOPOLOGY, Machine
+from support.tasks.puppets import Died
 
 from heronpy.kernel.checkpoints.lookup import choose, find_checkpoints
 from heronpy.kernel.errors import HeronError

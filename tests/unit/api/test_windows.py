@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.two_clocks import TwoClocks
+from support.faults.two_clocks import TwoClocks
 
 from heronpy.component import make_component
 from heronpy.context import TopologyContext

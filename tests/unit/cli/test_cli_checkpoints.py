@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
-from support.saving import part, saved
+from support.tasks.saving import part, saved
 
 from heronpy.container.execution import read_execution
 from heronpy.container.scheduler import scheduler_host

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.damage import DAMAGES, damage
+from support.faults.damage import DAMAGES, damage
 
 from heronpy.container.folders import create_launch
 from heronpy.container.scheduler import scheduler_host

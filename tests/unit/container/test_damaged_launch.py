@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.damage import DAMAGES, damage
+from support.faults.damage import DAMAGES, damage
 
 from heronpy.container.folders import create_launch
 from heronpy.container.launch_facts import launch_of

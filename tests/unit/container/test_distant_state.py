@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
-from support.distant import DistantState
+from support.tasks.distant import DistantState
 
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import create_launch

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.cpu import cpu_seconds
+from support.running.cpu import cpu_seconds
 
 from heronpy.container.executor.main import FENCED
 from heronpy.container.folders import create_launch

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import msgspec
 import pytest
-from support.distant import DistantState
+from support.tasks.distant import DistantState
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import unreachable

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.needs import needs_second_account
-from support.second_account import STRANGER, as_stranger, shared_folder
+from support.faults.second_account import STRANGER, as_stranger, shared_folder
+from support.suite.needs import needs_second_account
 
 from heronpy.container.remote.parcel import LAUNCH, PACKAGE, Parcel, build_package, requirements_of
 from heronpy.container.remote.parcel.archive import sha256_of, write_archive

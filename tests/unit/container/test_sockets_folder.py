@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.needs import needs_second_account
-from support.second_account import STRANGER, as_stranger, shared_folder
+from support.faults.second_account import STRANGER, as_stranger, shared_folder
+from support.suite.needs import needs_second_account
 
 from heronpy.container import folders
 from heronpy.container.folders import create_launch, make_sockets_folder, renew_sockets

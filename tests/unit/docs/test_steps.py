@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 from typing import get_args
 
-from support.provocations import AREAS, documented
+from support.faults.provocations import AREAS, documented
 
 from heronpy.instances.saving.state import saver
 from heronpy.kernel.tree.update import Phase

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-from support.crew.crew import Crew
-from support.crew.shop import CLASSES, Ledger, Written, shop
-from support.crew.updates import Updates
+from support.tasks.crew.crew import Crew
+from support.tasks.crew.shop import CLASSES, Ledger, Written, shop
+from support.tasks.crew.updates import Updates
 
 from heronpy.instances.flow_settings import FlowSettings
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any, ClassVar
 
 import pytest
-from support.ensemble import Ensemble
+from support.tasks.ensemble import Ensemble
 
 from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.state import StatefulComponent

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from support.plans import edge, plan_of
+from support.tasks.plans import edge, plan_of
 
 from heronpy.instances.output.groupings import Grouping, make_grouping
 from heronpy.instances.output.groupings.custom import Chooser

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from support.plans import edge, plan_of
+from support.tasks.plans import edge, plan_of
 
 from heronpy import BasicBolt, Bolt
 from heronpy.component import make_component

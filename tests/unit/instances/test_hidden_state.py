@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.crew.crew import Crew
-from support.crew.shop import CLASSES, SPLITS, Ledger
-from support.crew.updates import Updates
+from support.tasks.crew.crew import Crew
+from support.tasks.crew.shop import CLASSES, SPLITS, Ledger
+from support.tasks.crew.updates import Updates
 
 from heronpy.bolt import BasicBolt, Bolt
 from heronpy.instances.flow_settings import FlowSettings

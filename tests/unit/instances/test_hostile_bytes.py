@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.plans import SINK, SOURCE, edge, plan_of
+from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored

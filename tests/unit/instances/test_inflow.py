@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.plans import SINK, SOURCE, edge, plan_of
+from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from support.plans import edge, plan_of
+from support.tasks.plans import edge, plan_of
 
 from heronpy import Bolt, KeyNotOwned, UserError
 from heronpy.errors import DefinitionError

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.emitter import MY_INCARNATION, RECEIVER, Emitter
-from support.plans import SINK, SOURCE, edge
+from support.tasks.emitter import MY_INCARNATION, RECEIVER, Emitter
+from support.tasks.plans import SINK, SOURCE, edge
 
 from heronpy.instances.output.outbox import Stopping
 from heronpy.kernel.errors import TopologyError, TupleTooLarge

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from support.plans import SINK, SOURCE, edge, plan_of
+from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Tuple
 from heronpy.instances.flow_settings import FlowSettings

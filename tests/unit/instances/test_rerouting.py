@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.emitter import MY_INCARNATION, Emitter
-from support.plans import edge
+from support.tasks.emitter import MY_INCARNATION, Emitter
+from support.tasks.plans import edge
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.output.groupings.custom import Chooser

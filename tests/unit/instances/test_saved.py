@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.keeping import PREFIX, Keeper, complete, parts, plan_with, saved_in
-from support.plans import plan_of
-from support.shelf import Shelf
+from support.tasks.keeping import PREFIX, Keeper, complete, parts, plan_with, saved_in
+from support.tasks.plans import plan_of
+from support.tasks.shelf import Shelf
 
 from heronpy import Bolt, KeyNotOwned, Spout
 from heronpy.instances.saving.state import Saver, TaskState, load_checkpoint, load_handovers

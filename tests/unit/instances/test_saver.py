@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.keeping import PREFIX, Keeper, parts, plan_with, restored, saved_in
-from support.shelf import Shelf
+from support.tasks.keeping import PREFIX, Keeper, parts, plan_with, restored, saved_in
+from support.tasks.shelf import Shelf
 
 from heronpy import Bolt, Tuple
 from heronpy.instances.saving.state.keyed import CHUNK, CountedState, FrozenState, KeyedState

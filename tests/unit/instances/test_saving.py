@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from support.shelf import Shelf
+from support.tasks.shelf import Shelf
 
 from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.instances.acking.awaiting import Awaiting

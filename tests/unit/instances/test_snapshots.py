@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from support.keeping import Keeper, parts, plan_with, restored
+from support.tasks.keeping import Keeper, parts, plan_with, restored
 
 KEYS = st.one_of(
     st.integers(0, 15),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.plans import SINK, SOURCE, edge, plan_of
+from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Spout, Tuple
 from heronpy.instances.flow_settings import FlowSettings

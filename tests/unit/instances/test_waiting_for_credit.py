@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.emitter import Emitter
-from support.plans import edge
+from support.tasks.emitter import Emitter
+from support.tasks.plans import edge
 
 from heronpy.kernel.flow.frame import DATA, PROBE
 

@@ -6,9 +6,9 @@ import logging
 from typing import Any, ClassVar
 
 import pytest
-from support.ensemble import Ensemble
-from support.keeping import Keeper, plan_with, restored
-from support.two_clocks import TwoClocks
+from support.faults.two_clocks import TwoClocks
+from support.tasks.ensemble import Ensemble
+from support.tasks.keeping import Keeper, plan_with, restored
 
 from heronpy import Bolt, Grouping, Spout, Topology, Tuple
 from heronpy.component import make_component

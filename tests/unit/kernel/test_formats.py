@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.shelf import Shelf
+from support.tasks.shelf import Shelf
 
 from heronpy.component import make_component
 from heronpy.container.execution import is_current, read_execution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.emitter import Emitter
+from support.tasks.emitter import Emitter
 
 from heronpy.component import make_component
 from heronpy.errors import DefinitionError

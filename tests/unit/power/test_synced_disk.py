@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from support.power.synced_disk import SyncedDisk
+from support.faults.power.synced_disk import SyncedDisk
 
 PRELUDE = """
 import os, sqlite3

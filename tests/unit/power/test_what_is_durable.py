@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.power.synced_disk import SyncedDisk
+from support.faults.power.synced_disk import SyncedDisk
 
 
 @pytest.fixture

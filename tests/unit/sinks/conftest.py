@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.sinking import Life
+from support.tasks.sinking import Life
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from support.needs import needs_second_account
-from support.second_account import STRANGER, as_stranger, shared_folder
-from support.sinking import Life, files, tuple_of
+from support.faults.second_account import STRANGER, as_stranger, shared_folder
+from support.suite.needs import needs_second_account
+from support.tasks.sinking import Life, files, tuple_of
 
 from heronpy import Bolt, FileSink, Grouping, Spout, Topology, Tuple
 from heronpy.context import TopologyContext

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from support.crashing import Crash, crashing
-from support.sinking import Kind, Life, files, rows, segments
+from support.faults.crashing import Crash, crashing
+from support.tasks.sinking import Kind, Life, files, rows, segments
 
 from heronpy.kernel.errors import TopologyError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sinking import Kind, Life, rows, tuple_of
+from support.tasks.sinking import Kind, Life, rows, tuple_of
 
 from heronpy import Grouping, Spout, SQLiteSink, Stream, Topology
 from heronpy.errors import DefinitionError

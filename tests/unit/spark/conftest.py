@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.ingesting import PREFIX, Life
+from support.tasks.ingesting import PREFIX, Life
 
 from heronpy import CheckpointStore
 from heronpy.kernel.config import load_config

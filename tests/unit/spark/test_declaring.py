@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow
 import pytest
-from support.segment_rows import rows_in
+from support.running.segment_rows import rows_in
 
 import heronpy.spark
 from heronpy import Grouping, Spout, Topology, TopologyBuilder, Tuple

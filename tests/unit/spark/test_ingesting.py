@@ -14,8 +14,8 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from support.crashing import Crash, crashing
-from support.ingesting import PREFIX, Life, write_batch, write_pieces
+from support.faults.crashing import Crash, crashing
+from support.tasks.ingesting import PREFIX, Life, write_batch, write_pieces
 
 from heronpy import CheckpointStore
 from heronpy.kernel.config import load_config

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.ingesting import PREFIX
-from support.sinking import Kind, Query, segments
+from support.tasks.ingesting import PREFIX
+from support.tasks.sinking import Kind, Query, segments
 
 from heronpy import CheckpointStore
 from heronpy.kernel.errors import UserError

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 import pytest
 from pyspark.sql.types import StructType
-from support.ingesting import PREFIX, SCHEMA, Life
+from support.tasks.ingesting import PREFIX, SCHEMA, Life
 
 from heronpy import CheckpointStore
 from heronpy.kernel.errors import TimedOut, UserError

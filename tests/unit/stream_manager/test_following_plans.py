@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.plans import edge, plan_of
+from support.tasks.plans import edge, plan_of
 
 from heronpy.kernel.config import load_config
 from heronpy.kernel.flow.frame import DATA, Prefix, seal

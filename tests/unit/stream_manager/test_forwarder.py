@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.plans import edge, plan_of
+from support.tasks.plans import edge, plan_of
 
 from heronpy.kernel.flow.frame import CREDIT, DATA, Prefix, seal
 from heronpy.kernel.flow.peer_link import FRAME, RECEIVED

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.faultproxy import FaultProxy
-from support.plans import edge, plan_of
+from support.faults.faultproxy import FaultProxy
+from support.tasks.plans import edge, plan_of
 
 from heronpy.kernel.flow.frame import DATA, Prefix, seal
 from heronpy.kernel.machine.addresses import container_identity, task_identity

@@ -1,0 +1,86 @@
+"""A topology in one process whose plan can change, with every interleaving that a seed can think of."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from support.tasks.crew.actor import Actor
+from support.tasks.shelf import Shelf
+
+from heronpy.instances.flow_settings import FlowSettings
+from heronpy.instances.saving.state import Saved
+from heronpy.kernel.flow.frame import route
+from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.tree.update import Update
+
+#: seconds that pass with every step
+TICK = 0.0004
+
+
+class Crew:
+    """All tasks, the nodes of the state tree that they hear of, and the wires between them."""
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        find: Callable[[str], type[Any]],
+        flow: FlowSettings,
+        seed: int,
+        ledger: object,
+    ) -> None:
+        self.plan = plan
+        self.update: Update | None = None
+        self.next_plan: PhysicalPlan | None = None
+        self.find = find
+        self.flow = flow
+        self.ledger = ledger
+        self.dice = random.Random(seed)
+        self.now = 0.0
+        self.shelf = Shelf()
+        #: of all tasks that have ended
+        self.losses: Counter[str] = Counter()
+        self._lives: dict[int, int] = {}
+        self.actors: dict[int, Actor] = {}
+        for task in plan.tasks:
+            self.start(plan, task.id)
+
+    def start(
+        self, plan: PhysicalPlan, task: int, *, waits: bool = False, saved: Saved | None = None
+    ) -> None:
+        self._lives[task] = self._lives.get(task, 0) + 1
+        actor = self.actors[task] = Actor(self, plan, task, self._lives[task], waits=waits, saved=saved)
+        actor.player.go_on()  # its link is there from the first moment on
+
+    def end(self, task: int) -> None:
+        actor = self.actors.pop(task)
+        actor.end()
+        assert actor.task is not None
+        counters = actor.task.parts.counters
+        for name in ("missing", "maybe_lost", "rejected"):
+            self.losses[name] += getattr(counters, name)
+
+    def carry(self, prefix: bytes, payload: bytes) -> None:
+        destination, source = route(prefix)
+        if destination in self.actors:  # else a Stream Manager has no route
+            self.actors[destination].arriving.setdefault(source, []).append((prefix, payload))
+
+    def step(self) -> None:
+        """A piece of somebody's work, or somebody hears of something."""
+        self.now += TICK
+        actor = self.actors[self.dice.choice(sorted(self.actors))]
+        chance = self.dice.random()
+        if chance < 0.03:
+            actor.news.plan = self.plan
+            actor.news.news += 1
+        elif chance < 0.1:
+            actor.news.update, actor.news.next_plan = self.update, self.next_plan
+            actor.news.news += 1
+        else:
+            actor.player.go_on()
+
+    def close(self) -> None:
+        for task in list(self.actors):
+            self.end(task)

@@ -1,0 +1,83 @@
+"""An emitting task without a socket: what it sends is kept, its clock and its credit are the test's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from support.tasks.plans import SINK, SOURCE, edge, plan_of
+
+from heronpy.instances.counters import Counters
+from heronpy.instances.flow_settings import FlowSettings
+from heronpy.instances.output.codec import PlainCodec
+from heronpy.instances.output.collector import Collector
+from heronpy.instances.output.groupings.custom import Chooser
+from heronpy.instances.output.outbox import Outbox
+from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.frame import DATA, Prefix, unseal
+from heronpy.kernel.plans import Input
+
+MY_INCARNATION = 5
+RECEIVER = 9
+
+
+class Sent(NamedTuple):
+    prefix: Prefix
+    rows: list[list[Any]]
+
+
+class RecordingLink:
+    """A link that keeps what is sent; `on_pump` is what the rest of the world does while one waits."""
+
+    def __init__(self) -> None:
+        self.frames: list[Sent] = []
+        self.stopping = False
+        self.on_pump: Callable[[], None] = lambda: None
+
+    def send(self, prefix: bytes, payload: bytes) -> None:
+        read = unseal(prefix, payload)
+        self.frames.append(Sent(read, PlainCodec().decode(payload) if read.kind == DATA else []))
+
+    def pump(self, timeout: float) -> None:
+        self.on_pump()
+
+    @property
+    def sizes(self) -> list[int]:
+        return [frame.prefix.tuples for frame in self.frames if frame.prefix.kind == DATA]
+
+    @property
+    def values(self) -> list[list[Any]]:
+        return [row for frame in self.frames for row in frame.rows]
+
+
+class Emitter:
+    """Task 1 of a small plan with a clock that the test moves."""
+
+    def __init__(self, *edges: Input, par: int = 1, spouts: int = 1, **settings: Any) -> None:
+        self.plan = plan_of(*(edges or (edge("shuffle"),)), par=par, spouts=spouts)
+        self.now = 100.0
+        self.link = RecordingLink()
+        self.counters = Counters()
+        self.settings = FlowSettings(**settings)
+        self.outbox = Outbox(
+            self.plan,
+            SOURCE,
+            MY_INCARNATION,
+            PlainCodec(),
+            self.link,
+            self.settings,
+            self.counters,
+            lambda: self.now,
+        )
+        self.collector = Collector(self.plan, SOURCE, self.outbox, self.counters, self._custom)
+        for task in self.plan.tasks_of("count"):
+            self.grant(0, self.settings.credit_initial, task=task.id)
+
+    def _custom(self, _: Input, __: Sequence[int]) -> Chooser:
+        raise AssertionError
+
+    def emit(self, *values: Any, stream: str = "default") -> None:
+        self.collector.emit(values, stream, None, False)
+
+    def grant(self, consumed: int, limit: int, task: int = SINK) -> None:
+        assert self.outbox.on_grant(task, RECEIVER, Grant(MY_INCARNATION, consumed, limit))
