@@ -11,6 +11,7 @@ import msgspec
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, StateError
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.machine.addresses import (
     CONTROL_SOCKET,
@@ -37,7 +38,7 @@ from heronpy.kernel.protocol import (
 )
 from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree.mending import MEND_EVERY
+from heronpy.kernel.tree.mending import MEND_EVERY, Mender
 from heronpy.kernel.tree.paths import RUNNING, Live, Registration, Tree
 from heronpy.kernel.tree.registrations import NodeFollower, read, register, stay_registered
 from heronpy.kernel.tree.update import FINISHED, Update
@@ -111,6 +112,10 @@ class StreamManager:
         self._plan: PhysicalPlan | None = None
         self._plan_json = b""
         self._live = LiveNotice()
+        #: the node `live` as it was last read; a new master has no copy of its own
+        self._live_node = b""
+        self._mender = Mender(state)
+        self._mender.hold(self._tree.live, Live, lambda: self._live_node)
         self._checkpoints = CheckpointsNotice()
         self._update = UpdateNotice()
         self._next_plan: PhysicalPlan | None = None
@@ -141,6 +146,8 @@ class StreamManager:
         try:
             if not stay_registered(self._state, self._path, self._registration):
                 self._leave()
+                return
+            self._mender.look()
         except StateError as error:
             log.warning("could not look for damage: %s", error)
 
@@ -210,6 +217,7 @@ class StreamManager:
 
     def _refresh_live(self) -> None:
         live = read(self._state, self._tree.live, Live) or Live(RUNNING)
+        self._live_node = NODE.encode(live)
         config = msgspec.json.encode(live.config)
         notice = LiveNotice(state=live.state, number=live.number, config=config)
         if notice != self._live:

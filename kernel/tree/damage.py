@@ -60,7 +60,7 @@ TRUTH: Final = (
     NodeKind(
         "live",
         Live,
-        "the topology master writes it again",
+        "the topology master or a stream manager writes it again",
         "heronpy activate {name}, or heronpy deactivate {name}",
     ),
     NodeKind("shipped", tuple[Shipped, ...], "nobody writes it again", _BACKUP),

@@ -42,6 +42,7 @@ CELLS = (
     Cell("definition", "one bit flipped", "executor"),
     Cell("packing_plan", "emptied", "scheduler"),
     Cell("live", "cut in half", "stream-manager"),
+    Cell("live", "emptied", "topology-master"),
     Cell("containers/1/executor", "emptied", "executor"),
     Cell("containers/1/stream_manager", "one bit flipped", "numbers[0]"),
     Cell("containers/2/pulse", "cut in half", "count[0]"),

@@ -41,7 +41,7 @@ DECISIONS = [
     ROOT / "container/restart_policy.py",
     *sorted((ROOT / "plugins/packing").glob("*.py")),
     *sorted((ROOT / "instances/output/groupings").glob("*.py")),
-    *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "wire.py")),
+    *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "ack_codec.py")),
     ROOT / "instances/task/pace.py",
     ROOT / "instances/task/schedule.py",
     *(path for path in sorted((ROOT / "instances/saving/state").glob("*.py")) if path.stem != "writer"),
@@ -242,6 +242,50 @@ def test_a_module_fits_into_a_head(path: Path) -> None:
     assert len(source.splitlines()) <= 500
     if source.strip() and path not in GENERATED:
         assert ast.get_docstring(ast.parse(source)), "says in one line what it is"
+
+
+#: modules that mean the same wherever they are: the entry of a process, a decision and its execution, and
+#: what every package of errors or plugins has
+ROLE_NAMES = {"__init__", "act", "decide", "errors", "main"}
+#: names that users see: a verb is a module of its own, and a contract is called as the interface it tests
+NAMED_FOR_USERS = (
+    "cli/verbs/",
+    "heronpy/api/",
+    "heronpy/testing/",
+    "heronpy/loading/",
+    "heronpy/spark/",
+    "plugins/",
+)
+
+
+def test_no_two_modules_share_a_name() -> None:
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path.stem not in ROLE_NAMES and not name(path).startswith(NAMED_FOR_USERS):
+            found.setdefault(path.stem, []).append(name(path))
+    assert {stem: paths for stem, paths in found.items() if len(paths) > 1} == {}
+
+
+#: what heronpy exports may be called like a class of the engine, and both demos have words that are counted
+EXPORTED = {"Count", "Grouping", "Words"}
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path in GENERATED or name(path).startswith("heronpy/api/"):
+            continue
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in EXPORTED:
+                found.setdefault(node.name, []).append(name(path))
+    assert {cls: paths for cls, paths in found.items() if len(paths) > 1} == {}
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=name)
+def test_no_folder_is_a_heap(folder: Path) -> None:
+    """`cli/verbs` has one module for each verb, the public package one for each thing that users import."""
+    modules = [path for path in MODULES if path.parent == folder and path.stem != "__init__"]
+    assert len(modules) <= 15 or name(folder) in ("cli/verbs", "heronpy")
 
 
 def test_unit_tests_start_no_cluster() -> None:

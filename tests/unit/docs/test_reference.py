@@ -199,10 +199,20 @@ def test_every_promise_of_a_contract_is_documented(suite: type) -> None:
 
 def test_architecture_is_short_and_its_files_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    assert len(text.splitlines()) < 250
+    assert len(text.splitlines()) < 150
     named = set(re.findall(r"`((?:[\w.-]+/)+[\w-]+\.(?:py|proto|md|toml))`", text))
     assert named
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_glossary_has_each_term_once_and_what_embodies_it_exists() -> None:
+    terms = [row for row in rows("glossary.md") if "`" in row[2]]
+    assert len(terms) > 30
+    assert len({term for term, *_ in terms}) == len(terms)
+    for term, _, place in terms:
+        file, embodiment = re.findall(r"`([^`]+)`", place)
+        pattern = rf"^(class|def) {embodiment}\b"
+        assert re.search(pattern, (ROOT / file).read_text(), re.MULTILINE), f"{term}: {place}"
 
 
 def test_ci_runs_the_readmes_test_command() -> None:

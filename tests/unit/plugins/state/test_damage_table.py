@@ -36,7 +36,8 @@ def test_each_damaged_node_has_a_line_with_what_to_do(state: StateManager, tmp_p
     lines = damaged_nodes(state, "words")
     assert len(lines) == len((*TRUTH, *REPORTS, *OF_CONTAINERS))
     assert lines[7] == (
-        "damaged  live in the state tree (its checksum differs): the topology master writes it again;"
+        "damaged  live in the state tree (its checksum differs): the topology master or a stream manager"
+        " writes it again;"
         " if it stays so: heronpy activate words, or heronpy deactivate words"
     )
     assert lines[-2].startswith("damaged  pulse of container 2 in the state tree (its checksum differs): ")
