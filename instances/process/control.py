@@ -178,6 +178,9 @@ class Control:
         reactor.close()
 
     def _send_beat(self) -> None:
+        # A message of its own: protobuf gives back what was in the fields of one only with all of it.
+        before, self._beat = self._beat, InstanceBeat()
+        self._beat.CopyFrom(before)
         self._beat.busy = self._long_call()
         del self._beat.held_up_by[:]
         self._beat.held_up_by.extend(
