@@ -7,8 +7,9 @@ import errno
 import os
 from pathlib import Path
 
-#: folders that this process knows to be durable; checkpoints come and go, so not for ever
-_known: set[Path] = set()
+#: folders that this process knows to be durable; checkpoints come and go, each with one: so not for ever, and
+#: as strings, which take a quarter of what paths do
+_known: set[str] = set()
 _MOST = 1000
 
 
@@ -27,7 +28,7 @@ def make_durable(folder: Path, mode: int = 0o700) -> None:
     One that is there may be of a process that died before it had synced the folder above. Each process does
     that once, for every folder that it puts something into: so those further up are durable as well.
     """
-    if folder in _known and folder.is_dir():
+    if str(folder) in _known and folder.is_dir():
         return
     if not folder.is_dir():
         make_durable(folder.parent, mode)
@@ -40,4 +41,4 @@ def make_durable(folder: Path, mode: int = 0o700) -> None:
         sync(folder.parent)
     if len(_known) >= _MOST:
         _known.clear()
-    _known.add(folder)
+    _known.add(str(folder))
