@@ -20,6 +20,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import Child, Role, TopologyLaunch
 from heronpy.kernel.logs.log_file import Caps, cap_output, line_writer
+from heronpy.kernel.logs.rate_limited import Repeats
 
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70
@@ -66,6 +67,8 @@ def configure_logging(launch: TopologyLaunch) -> None:
     cap_output(launch.logs, log_caps(config))
     level = config.text("log.level")
     logging.basicConfig(format=LOG_FORMAT, level=level, force=True)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(Repeats())
 
 
 def log_caps(config: Config) -> Caps:
