@@ -1,4 +1,4 @@
-"""Hours in minutes: random faults without end, and a Topology Master that is away for long. `make soak`."""
+"""Hours in minutes: memory, random faults without end, and a Topology Master that is away. `make soak`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ import signal
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from support.faults.fire import PATIENT, Fire
-from support.running.engine import Engine, wait_until
+from support.memory import MB, MemoryLog
+from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
+#: tuples a second, and checkpoints, while nothing happens but them
+RATE = os.environ.get("SOAK_RATE", "30000")
+INTERVAL = os.environ.get("SOAK_CHECKPOINT", "1s")
+#: minutes in which memory may grow: caches fill, and pages of the zygote's are written to for the first time
+WARM_UP = min(10.0, MINUTES / 4)
 ROLES = ["numbers", "relay", "ledger"]
 ROLES += ["stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"]
 
@@ -37,6 +44,34 @@ def stop_for_a_moment(fire: Fire, role: str) -> None:
     time.sleep(fire.dice.uniform(0.1, 2.0))
     if process.is_running():
         os.kill(process.pid, signal.SIGCONT)
+
+
+def test_the_memory_of_no_process_grows(engine: Engine) -> None:
+    settings = ("--set", f"checkpoint.interval={INTERVAL}", "--set", "metrics.sinks=jsonl")
+    engine.ok("submit", str(TOPOLOGIES / "soaked.py"), RATE, *settings, timeout=180)
+    memory = MemoryLog(engine)
+    begun, before = time.monotonic(), engine.status("Soaked")
+    while time.monotonic() < begun + 60 * MINUTES:
+        memory.sample()
+        time.sleep(2)
+    status, seconds = engine.status("Soaked"), time.monotonic() - begun
+    checkpoints = status["checkpoints"]["id"] - before["checkpoints"]["id"]
+    tuples = _emitted(status) - _emitted(before)
+    growths = memory.growths(60 * WARM_UP, window=2 * MINUTES)
+    print(f"{seconds / 60:.1f} minutes, {tuples / seconds:,.0f} tuples a second, {checkpoints} checkpoints")
+    print("\n".join([memory.HEAD, *(growth.line() for growth in growths)]))
+    assert status["state"] == "RUNNING"
+    assert sum(instance["restarts"] for instance in status["instances"]) == 0
+    grown = {growth.process: growth.resident for growth in growths if growth.resident >= MB}
+    assert grown == {}
+    engine.ok("kill", "Soaked")
+    assert engine.leftovers() == []
+
+
+def _emitted(status: dict[str, Any]) -> int:
+    """By the spout."""
+    (numbers,) = (each for each in status["instances"] if each["kind"] == "spout")
+    return int(numbers["emitted"])
 
 
 def test_random_faults_for_minutes_lose_nothing(engine: Engine, tmp_path: Path) -> None:
