@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.machine.durable import make_durable, sync
+from heronpy.kernel.machine.durable import StrPath, make_durable, sync
 from heronpy.kernel.machine.private import NotPrivate, require_ours, require_sticky
 
 #: nothing that is kept can have this name, since it begins with a dot
@@ -51,15 +51,16 @@ def disk_errors(what: str, error: type[UserError], otherwise: str) -> Iterator[N
 
 
 @contextlib.contextmanager
-def replacing(path: Path, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
+def replacing(path: StrPath, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
     """A file to write into, in the folder `aside`. It takes its place at the path when the block ends well.
 
     The writer holds a lock on it, so that `clear_unfinished` can tell what a dead one left.
     """
+    target = os.fspath(path)
     make_durable(aside)
-    if aside != path.parent:
+    if str(aside) != os.path.dirname(target):
         require_ours(aside)
-    unfinished = aside / secrets.token_hex(12)
+    unfinished = os.path.join(aside, secrets.token_hex(12))
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with open(descriptor, "wb") as file:
@@ -67,9 +68,10 @@ def replacing(path: Path, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            _move(unfinished, path)
+            _move(unfinished, target)
     except BaseException:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
         raise
 
 
@@ -98,14 +100,15 @@ def _abandoned(path: Path) -> bool:
     return True
 
 
-def _move(source: Path, target: Path) -> None:
+def _move(source: str, target: str) -> None:
+    folder = os.path.dirname(target)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            make_durable(target.parent)
-            source.replace(target)
+            make_durable(folder)
+            os.replace(source, target)
         except FileNotFoundError:
-            if attempt == ATTEMPTS or not source.exists():
+            if attempt == ATTEMPTS or not os.path.exists(source):
                 raise
         else:
             break
-    sync(target.parent)
+    sync(folder)

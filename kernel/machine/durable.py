@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from pathlib import Path
 
-#: folders that this process knows to be durable; checkpoints come and go, each with one: so not for ever, and
-#: as strings, which take a quarter of what paths do
+#: Paths here are strings: pathlib interns each part, and a process that does so with new names in every
+#: checkpoint gets a table of its own for all strings that are interned, of some 800 KB.
+StrPath = str | os.PathLike[str]
+
+#: folders that this process knows to be durable; checkpoints come and go, so not for ever
 _known: set[str] = set()
 _MOST = 1000
 
 
-def sync(path: Path) -> None:
+def sync(path: StrPath) -> None:
     """Make a file, or the names in a folder, durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -22,23 +24,25 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def make_durable(folder: Path, mode: int = 0o700) -> None:
+def make_durable(folder: StrPath, mode: int = 0o700) -> None:
     """Make it and those above it that are missing. What is synced in a folder is lost if the folder is.
 
     One that is there may be of a process that died before it had synced the folder above. Each process does
     that once, for every folder that it puts something into: so those further up are durable as well.
     """
-    if str(folder) in _known and folder.is_dir():
+    path = os.fspath(folder)
+    above = os.path.dirname(path) or os.curdir
+    if path in _known and os.path.isdir(path):
         return
-    if not folder.is_dir():
-        make_durable(folder.parent, mode)
+    if not os.path.isdir(path):
+        make_durable(above, mode)
         try:
-            folder.mkdir(mode=mode)
+            os.mkdir(path, mode)
         except FileExistsError:
-            if not folder.is_dir():
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
+            if not os.path.isdir(path):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
     with contextlib.suppress(PermissionError):  # what may not be read is none that the engine has made
-        sync(folder.parent)
+        sync(above)
     if len(_known) >= _MOST:
         _known.clear()
-    _known.add(str(folder))
+    _known.add(path)

@@ -36,17 +36,17 @@ class LocalFsStore(CheckpointStore):
 
     @override
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        path = self._root / checked_object(name)
-        with self._disk_errors(), replacing(path, self._unfinished) as file:
+        with self._disk_errors(), replacing(self._path(name), self._unfinished) as file:
             for chunk in chunks:
                 file.write(chunk)
 
     @override
     def read(self, name: str) -> bytes:
-        path = self._root / checked_object(name)
+        path = self._path(name)
         with self._disk_errors():
             try:
-                return path.read_bytes()
+                with open(path, "rb") as file:
+                    return file.read()
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 msg = f"no object {name} in the checkpoint store {self._root}"
                 raise ObjectMissing(msg, hint="heronpy checkpoints") from None
@@ -55,7 +55,7 @@ class LocalFsStore(CheckpointStore):
     def names(self, prefix: str) -> list[str]:
         folder = prefix.rpartition("/")[0]
         try:
-            top = self._root / checked_object(folder) if folder else self._root
+            top = self._path(folder) if folder else str(self._root)
         except StoreError:
             return []  # no name begins with it
         found = []
@@ -68,13 +68,17 @@ class LocalFsStore(CheckpointStore):
 
     @override
     def delete(self, name: str) -> None:
-        path = self._root / checked_object(name)
+        path = self._path(name)
         with self._disk_errors():
             try:
-                path.unlink()
+                os.unlink(path)
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 return
-            _clear_empty_folders(path.parent, self._root)
+            _clear_empty_folders(os.path.dirname(path), str(self._root))
+
+    def _path(self, name: str) -> str:
+        """A string: see kernel/machine/durable.py."""
+        return os.path.join(self._root, checked_object(name))
 
     def _disk_errors(self) -> contextlib.AbstractContextManager[None]:
         return disk_errors(
@@ -88,10 +92,10 @@ def _raise(error: OSError) -> None:
         raise error
 
 
-def _clear_empty_folders(folder: Path, root: Path) -> None:
+def _clear_empty_folders(folder: str, root: str) -> None:
     while folder != root:
         try:
-            folder.rmdir()
+            os.rmdir(folder)
         except OSError:
             return  # something is in it, or somebody else was faster
-        folder = folder.parent
+        folder = os.path.dirname(folder)

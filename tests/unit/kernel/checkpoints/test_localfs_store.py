@@ -56,6 +56,23 @@ def test_it_lies_in_home_unless_there_is_a_path(config: Config, tmp_path: Path) 
     assert (tmp_path / "elsewhere/words/e1/1/3-1").read_bytes() == b"y"
 
 
+def test_names_of_objects_are_not_interned(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    # each that is, is an entry in the interpreter's table, whose copies a process pays for when it is full
+    store, interned = opened(config), list[str]()
+
+    def intern(text: str) -> str:
+        interned.append(text)
+        return text
+
+    monkeypatch.setattr(sys, "intern", intern)
+    store.write("words/e1/1/3-1", [b"x"])
+    store.write("words/e1/2/3-1", [b"y"])
+    assert store.read("words/e1/1/3-1") == b"x"
+    store.delete("words/e1/1/3-1")
+    assert store.names("words/e1/") == ["words/e1/2/3-1"]
+    assert interned == []
+
+
 def test_opening_and_looking_make_no_folder(config: Config) -> None:
     store = opened(config)
     assert store.names("") == []
