@@ -173,7 +173,7 @@ def _unknown_option(error: click.NoSuchOption) -> str:
     if error.ctx is not None:
         known = [name for param in error.ctx.command.params for name in param.opts if name.startswith("-")]
         takes_args = any(param.name == "args" for param in error.ctx.command.params)
-    own = " (try: the topology's own options after --)" if takes_args else _see_help(error)
+    own = " (try: put the topology's own options after --)" if takes_args else _see_help(error)
     return f"no option {error.option_name!r}{did_you_mean(error.option_name, [*known, '--help'])}{own}"
 
 

@@ -73,11 +73,11 @@ class PluginPackage:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(Template(template).substitute(self._words()))
         except FileExistsError:
-            msg = f"there is something in {folder} already"
-            raise UserError(msg, hint="--folder with the path of a new one") from None
+            msg = f"{folder} exists already"
+            raise UserError(msg, hint="give the path of a new folder with --folder") from None
         except OSError as error:
             msg = f"cannot write {error.filename or folder}: {error.strerror}"
-            raise UserError(msg, hint="--folder with another place") from error
+            raise UserError(msg, hint="choose another place with --folder") from error
 
     def _files(self) -> dict[str, str]:
         return {

@@ -31,7 +31,7 @@ def clear_checkpoints(
     """
     tree = Tree(launch.topology)
     if not launch.execution:
-        log.warning("which checkpoints %s has is not known: none is removed", launch.topology)
+        log.warning("the checkpoints of %s are not known: none is removed", launch.topology)
         return
     node = _node(state, tree)
     if keep and node is None:
@@ -43,7 +43,7 @@ def clear_checkpoints(
         _clear(Config.from_plain(launch.config), launch, node, keep=keep, objects=objects)
     except HeronError as error:
         if keep:
-            log.warning("what is not part of a complete checkpoint was not removed: %s", error)
+            log.warning("objects outside complete checkpoints were not removed: %s", error)
             return
         raise _left(launch, error) from error
 
@@ -79,7 +79,7 @@ def _keeps_objects(state: StateManager, tree: Tree) -> bool:
     try:
         plan = read(state, tree.definition, LogicalPlan)
     except DamagedNode as damage:
-        log.warning("%s; what its components keep is removed if there is any", damage)
+        log.warning("%s; objects of its components are removed if there are any", damage)
         return True
     except OtherFormat:
         return False

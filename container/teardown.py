@@ -157,7 +157,7 @@ def _kill_containers(state: StateManager, launch: TopologyLaunch, file: str) -> 
         if launch.keeper != "framework":
             raise
         # a framework that does not answer may never do so again, and the name must come free
-        log.warning("what may be left of %s there could not be ended: %s", name, error)
+        log.warning("processes of %s that may be left there could not be ended: %s", name, error)
     finally:
         scheduler.close()
 

@@ -22,7 +22,7 @@ RESERVED = ("config", "write")
 def _refuse_reserved(name: str) -> None:
     if name in RESERVED:
         msg = f"a component cannot be called {name!r}: a topology has something else of that name"
-        raise DefinitionError(msg, hint="another name")
+        raise DefinitionError(msg, hint="choose another name")
 
 
 def _refuse_class(cls: type, attribute: str, value: object) -> None:

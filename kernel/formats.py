@@ -45,7 +45,7 @@ class Format(NamedTuple):
                 f"{what} was written in format {found} by {writer};"
                 f" this is heronpy {RELEASE}, which reads format {known}"
             )
-            raise self.error(msg, hint=f"heronpy {by}" if by else "the version that wrote it")
+            raise self.error(msg, hint=f"use heronpy {by}" if by else "use the version that wrote it")
 
     def encode(self, value: Any) -> bytes:
         """The JSON of a struct, the format in front of its fields."""
@@ -112,4 +112,4 @@ def check_protocol(topology: str, spoken: int, by: str) -> None:
             f"the processes of {topology!r} speak protocol {spoken} of heronpy {by};"
             f" this is heronpy {RELEASE}, which speaks protocol {PROTOCOL}"
         )
-        raise OtherFormat(msg, hint=f"heronpy {by}")
+        raise OtherFormat(msg, hint=f"use heronpy {by}")

@@ -39,7 +39,7 @@ def go_back(
     lost = ", ".join(str(ref.id) for ref in newer)
     what = f"{repeated} committed with checkpoint {lost}" if newer else "nothing"
     if newer and not accept_repeats:
-        msg = f"to go back to checkpoint {checkpoint} of {name} repeats {what}"
+        msg = f"going back to checkpoint {checkpoint} of {name} repeats {what}"
         raise UserError(msg, hint=f"heronpy checkpoints {name} --restore {checkpoint} --accept-repeats")
     click.echo(f"{name} goes back to checkpoint {checkpoint} and repeats {what}")
     _decide(state, name, Decision(checkpoint, requester()), timeout)
@@ -48,7 +48,7 @@ def go_back(
 def _require_standing_still(state: StateManager, name: str) -> None:
     status = settled_status(state, name)
     if status.checkpoints is None or not status.checkpoints.undecided:
-        msg = f"topology {name!r} does not wait for a decision: it restores by itself what it has to"
+        msg = f"topology {name!r} is not waiting for a decision: it restores by itself"
         raise UserError(msg, hint=f"heronpy status {name}")
 
 

@@ -46,7 +46,7 @@ def restart_as_planned(config: Config, state: StateManager, name: str, container
         progress.clear()
     if ended.phase != "done":
         msg = f"{name}: nothing was restarted; reason: {ended.reason}"
-        raise UserError(msg, hint=f"heronpy restart {name} --now, as after a crash")
+        raise UserError(msg, hint=f"heronpy restart {name} --now, which recovers as after a crash")
     click.echo(ledger_line(ended.ledger or Ledger()))
     click.echo(f"{name}: restarted {where}")
 

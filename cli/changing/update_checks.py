@@ -23,7 +23,7 @@ def parse_targets(name: str, targets: Sequence[str], logical: LogicalPlan) -> di
     for target in targets:
         component, equals, text = target.partition("=")
         if not equals:
-            msg = f"{target!r} does not say how many"
+            msg = f"{target!r} has no number of instances"
             raise UsageError(msg, hint=f"heronpy update {name} {component}=4")
         if component not in known:
             msg = f"no component {component!r} in {name}{did_you_mean(component, known)}"
@@ -32,7 +32,7 @@ def parse_targets(name: str, targets: Sequence[str], logical: LogicalPlan) -> di
             raise UserError(msg)
         if component in wanted:
             msg = f"{component!r} is given twice"
-            raise UsageError(msg, hint="each component once")
+            raise UsageError(msg, hint="name each component once")
         wanted[component] = _count(component, text)
     return wanted
 
@@ -40,7 +40,7 @@ def parse_targets(name: str, targets: Sequence[str], logical: LogicalPlan) -> di
 def _count(component: str, text: str) -> int:
     if not text.removeprefix("-").isdecimal():
         msg = f"{component}={text}: {text!r} is not a number of instances"
-        raise UsageError(msg, hint=f"{component}=4, the number that there shall be")
+        raise UsageError(msg, hint=f"{component}=4, for four instances in all")
     count = int(text)
     if count < 1:
         msg = f"{component}={text}: a component keeps at least one instance"
@@ -53,15 +53,16 @@ def unfinished(last: Update | None) -> Update | None:
 
 
 def refuse_second(name: str, running: Update, now: float | None = None) -> UserError:
-    """There is one update at a time: whose it is, since when, and how far."""
+    """The refusal of a second update: who asked for the one that runs, how long ago, and its phase."""
     since = elapsed((time.time() if now is None else now) - running.requested_at)
     what = (
         f"a restart of {_containers(running)}"
         if running.kind == "restart"
         else f"an update to {shown(running.wanted)}"
     )
-    msg = f"{what} by {running.requested_by or 'somebody'} runs in {name} for {since} (phase {running.phase})"
-    return UserError(msg, hint=f"again when it is over; heronpy status {name} shows it")
+    who = running.requested_by or "an unknown user"
+    msg = f"{what} by {who} has been running in {name} for {since} (phase {running.phase})"
+    return UserError(msg, hint=f"heronpy status {name}, then retry when it is over")
 
 
 def shown(wanted: Mapping[str, int]) -> str:
@@ -69,17 +70,17 @@ def shown(wanted: Mapping[str, int]) -> str:
 
 
 def refuse_impossible(logical: LogicalPlan, wanted: Mapping[str, int]) -> None:
-    """What no --yes makes possible."""
+    """Raise for an update that cannot be done even with --yes."""
     for name, count in wanted.items():
         component = logical.component(name)
         groups = groups_of(logical, component)
         if groups and count > groups:
             what = "splits" if component.kind == "spout" else "key groups"
             msg = f"{name}={count}: there are only {groups} {what} to share, fixed at submit"
-            raise UserError(msg, hint=f"{name}={groups} at most")
+            raise UserError(msg, hint=f"use at most {name}={groups}")
         if component.kind == "spout" and not component.splits and logical.reliability == "effectively_once":
             msg = f"spout {name!r} declares no splits, so its position cannot be handed over effectively once"
-            raise UserError(msg, hint="splits in its class; see docs/scaling.md")
+            raise UserError(msg, hint="declare splits in its class, see docs/scaling.md")
 
 
 def doubts(

@@ -39,11 +39,11 @@ def _somebody_else(state: StateManager, name: str) -> UserError:
     try:
         running = unfinished(needed(state, Tree(name).update, Update))
     except NodeMissing:
-        return UserError(f"topology {name!r} was killed meanwhile", hint="heronpy list")
+        return UserError(f"topology {name!r} was killed in the meantime", hint="heronpy list")
     if running is not None:
         return refuse_second(name, running)
-    msg = f"somebody else has changed {name} in this very moment"
-    return UserError(msg, hint="again")
+    msg = f"another command changed {name} at the same time"
+    return UserError(msg, hint="run the command again")
 
 
 def follow(state: StateManager, name: str, epoch: int, *, timeout: float, phases: Phases) -> Update:

@@ -39,7 +39,7 @@ def require_common_store(state: StateManager, name: str) -> None:
     execution = known_execution(state, name)
     if execution is not None and execution.apart:
         msg = f"the machines of {name!r} have no checkpoint store in common"
-        raise UserError(msg, hint="submit with --set checkpoint.path=… that all of them see")
+        raise UserError(msg, hint="submit with --set checkpoint.path=… for a place that all of them see")
 
 
 def split_label(label: str) -> tuple[str, str]:

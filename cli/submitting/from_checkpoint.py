@@ -73,4 +73,4 @@ def _check_whole(store: CheckpointStore, label: str, manifest: Manifest) -> None
     missing = sorted(set(manifest.parts()) - there)
     if missing:
         msg = f"checkpoint {label} is not whole: object {missing[0]} is missing from the checkpoint store"
-        raise CheckpointDamaged(msg, hint="another checkpoint")
+        raise CheckpointDamaged(msg, hint="use another checkpoint")

@@ -24,7 +24,7 @@ def _check_size(topology: LogicalPlan, packing: PackingPlan) -> None:
         return
     counts = ", ".join(f"{name} {count:,}" for name, count in topology.parallelism().items())
     msg = f"topology {topology.name!r} has too many instances to be described in the state tree: {counts}"
-    raise PackingError(msg, hint="par=… of fewer instances in its file")
+    raise PackingError(msg, hint="give its components a smaller par=… in the file")
 
 
 def _check_ports(config: Config, packing: PackingPlan) -> None:
@@ -34,7 +34,7 @@ def _check_ports(config: Config, packing: PackingPlan) -> None:
             f"transport.port is {base} (from {config.origin('transport.port')}), and container {last} would"
             f" listen on {base + last}, where ports end at {HIGHEST_PORT}"
         )
-        raise PackingError(msg, hint=f"--set transport.port={HIGHEST_PORT - last} or less")
+        raise PackingError(msg, hint=f"--set transport.port={HIGHEST_PORT - last}, or a lower port")
 
 
 def _check_spouts(topology: LogicalPlan, packing: PackingPlan) -> None:
@@ -46,4 +46,4 @@ def _check_spouts(topology: LogicalPlan, packing: PackingPlan) -> None:
                 f"spout {instance.component!r} would get the task id {instance.task}, and at least once a"
                 f" spout's id is at most {LAST_TRACKED_TASK}"
             )
-            raise PackingError(msg, hint="kill --keep-checkpoints and submit --from: ids begin at 1 again")
+            raise PackingError(msg, hint="kill --keep-checkpoints, then submit --from: ids begin at 1 again")

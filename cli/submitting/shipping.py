@@ -27,8 +27,8 @@ def refuse_unreachable(config: Config, registry: Registry, topology: LogicalPlan
         raise UserError(msg, hint="--state zookeeper --set state.zookeeper.hosts=…")
     keeps = any(component.keeps_objects for component in topology.components)
     if (keeps or checkpoint_interval(topology, config)) and not config.text("checkpoint.path"):
-        msg = f"{topology.name!r} saves what it has, and other machines do not see this one's disk"
-        raise UserError(msg, hint="--set checkpoint.path=… with a folder that all machines see, or a URL")
+        msg = f"{topology.name!r} saves its state, and other machines do not see the disk of this one"
+        raise UserError(msg, hint="--set checkpoint.path=…, to a folder that all machines see or a URL")
 
 
 def shipped(launch: TopologyLaunch, state: StateManager, topology: LogicalPlan) -> LogicalPlan:

@@ -104,7 +104,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
     _check_store(config, registry, prepared.logical)
     execution = _execution(config, scheduler)
     if launch_file(config, name).exists() and not state.exists(Tree(name).root):
-        msg = f"processes of an earlier topology {name!r} may be left: the state tree has forgotten it"
+        msg = f"processes of an earlier topology {name!r} may be left: it is no longer in the state tree"
         raise UserError(msg, hint=f"heronpy kill {name}")
     try:
         # this claims the name
@@ -112,7 +112,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
         step("submit.claimed")
     except (NodeExists, DamagedNode):
         msg = f"topology {name!r} exists already"
-        raise UserError(msg, hint=f"heronpy kill {name}, or --name OTHER") from None
+        raise UserError(msg, hint=f"heronpy kill {name}, or submit with --name OTHER") from None
     try:
         return _start(config, state, prepared, execution, scheduler)
     except BaseException as error:
@@ -122,7 +122,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
             raise _killed_meanwhile(name) from error
         if isinstance(error, OSError):
             msg = f"cannot write the files of topology {name!r}: {error}"
-            raise UserError(msg, hint="another home: HERONPY_HOME=…") from error
+            raise UserError(msg, hint="set HERONPY_HOME to another folder") from error
         raise
 
 
@@ -272,7 +272,7 @@ def _refuse_unknown_components(config: Config, topologies: Sequence[LogicalPlan]
 def _renamed(topologies: Sequence[LogicalPlan], file: str, name: str) -> LogicalPlan:
     if len(topologies) != 1:
         msg = f"{file} defines {len(topologies)} topologies, which cannot all be named {name!r}"
-        raise UserError(msg, hint="without --name")
+        raise UserError(msg, hint="leave out --name")
     return msgspec.structs.replace(topologies[0], name=checked_name("topology", name))
 
 

@@ -41,9 +41,9 @@ MARGIN = 5.0
     "--restore",
     type=int,
     metavar="ID",
-    help="Have a topology that stands still, because a newer one is damaged, go back to checkpoint ID.",
+    help="Go back to checkpoint ID, for a topology that has stopped because a newer one is damaged.",
 )
-@click.option("--accept-repeats", is_flag=True, help="… although what was committed since comes again.")
+@click.option("--accept-repeats", is_flag=True, help="With --restore: commit again what was committed since.")
 @takes_timeout("How long to wait for --take, e.g. 30s.")
 @takes_output
 @takes_settings
@@ -151,7 +151,7 @@ def _verify(store: CheckpointStore, chosen: list[Found], output: str) -> None:
     damaged = [one.label for one, why in results if why]
     if damaged:
         msg = f"damaged: {', '.join(damaged)}"
-        raise UserError(msg, hint="submit --from another one")
+        raise UserError(msg, hint="use another checkpoint for submit --from")
 
 
 def _damage(store: CheckpointStore, one: Found, seen: set[str]) -> str:
@@ -166,7 +166,7 @@ def _delete(store: CheckpointStore, every: FoundCheckpoints, chosen: list[Found]
     gone = [one for one in chosen if not one.running]
     if not gone:
         msg = f"{every.name!r} runs, and collects its checkpoints itself"
-        raise UserError(msg, hint="checkpoint.retain says how many it keeps")
+        raise UserError(msg, hint="set checkpoint.retain to the number that it shall keep")
     bytes_ = found_checkpoints.total_bytes(store, gone)
     for prefix in dict.fromkeys(one.prefix for one in gone):
         stay = [one for one in every.found if one.prefix == prefix and one not in gone]

@@ -22,7 +22,7 @@ LOOK_EVERY = 0.2
 @click.command("logs")
 @takes_name
 @click.argument("who", default="")
-@click.option("-f", "--follow", is_flag=True, help="Go on showing what is added, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Keep showing new lines until Ctrl-C.")
 @click.option(
     "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="Lines of each log."
 )
@@ -40,8 +40,10 @@ def command(config: Config, name: str, who: str, follow: bool, lines: int, poiso
             msg = f"topology {name!r} has kept no tuple aside"
             raise UserError(msg)
         if not extents:
-            msg = f"there is no log of topology {name!r} yet, or nobody who has one can be asked"
-            raise UserError(msg, hint="again in a moment, or on the machine that it was submitted from")
+            msg = f"topology {name!r} has no log yet, or no container that has one answers"
+            raise UserError(
+                msg, hint="retry in a moment, or run this on the machine that it was submitted from"
+            )
         chosen = require_logs(extents, who)
         for each in chosen:
             for line in tail(logs, each, extents[each], lines):

@@ -39,5 +39,5 @@ def new(kind: str, name: str, folder: Path | None) -> None:
 def _refuse_taken(package: PluginPackage) -> None:
     for provided in installed().listing():
         if (provided.kind, provided.name) == (package.registered_as, package.name):
-            msg = f"there is the {package.kind} {package.name!r} of {provided.origin} already"
-            raise UserError(msg, hint="another name")
+            msg = f"the {package.kind} {package.name!r} exists already, in {provided.origin}"
+            raise UserError(msg, hint="choose another name")

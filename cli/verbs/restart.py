@@ -25,14 +25,14 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: str | N
     """The number of a container, as `heronpy status` shows it."""
     if value is None or value.isdecimal():
         return None if value is None else int(value)
-    msg = f"{value!r} is no number of a container: 0 is the topology master's, the others follow"
+    msg = f"{value!r} is not the number of a container: 0 is the topology master's, the others follow"
     raise click.BadParameter(msg)
 
 
 @click.command("restart")
 @takes_name
 @click.argument("container", callback=_number, required=False)
-@click.option("--now", is_flag=True, help="At once, whatever the containers are doing; may lose tuples.")
+@click.option("--now", is_flag=True, help="Restart at once, whatever the containers do; may lose tuples.")
 @shortcut("--timeout", "DURATION", "How long to wait for the scheduler.")
 @takes_settings
 def command(config: Config, name: str, container: int | None, now: bool) -> None:

@@ -29,7 +29,7 @@ from heronpy.kernel.plugin.opening import installed
 @shortcut("--scheduler", "NAME", "Scheduler plugin.")
 @click.option("--name", help="Name of the topology, instead of its own.")
 @click.option("--from", "base", metavar="CHECKPOINT", help="Begin with a checkpoint: NAME, or NAME@ID.")
-@click.option(DROP, "drop", is_flag=True, help="Leave state behind that no component takes over.")
+@click.option(DROP, "drop", is_flag=True, help="Drop state that no component takes over.")
 @click.option("--dry-run", is_flag=True, help="Show what would run where, and start nothing.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it runs (the default), or not.")
 @shortcut("--timeout", "DURATION", "How long to wait, e.g. 30s.")
@@ -83,7 +83,7 @@ def _with_base(
 ) -> Prepared:
     if len(prepared) != 1:
         msg = f"the file defines {len(prepared)} topologies, and --from is for one"
-        raise UserError(msg, hint="a file for each")
+        raise UserError(msg, hint="put each topology into a file of its own")
     with open_state(config, registry) as state:
         base = find_base(config, state, label, prepared[0].logical, drop=drop)
     reliability = prepared[0].logical.reliability

@@ -17,7 +17,7 @@ from heronpy.kernel.config import Config
 
 @click.command("top")
 @takes_name
-@click.option("--once", is_flag=True, help="Show the numbers once and leave.")
+@click.option("--once", is_flag=True, help="Show the numbers once and exit.")
 @takes_output
 @takes_settings
 def command(config: Config, name: str, once: bool, output: str) -> None:

@@ -70,9 +70,11 @@ class Choices(NamedTuple):
 )
 @click.option("--rebalance", is_flag=True, help="Let the packing plugin move key groups.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do it although it may not be meant.")
+@click.option("--yes", is_flag=True, help="Do it even if it looks like a mistake.")
 @click.option("--no-wait", is_flag=True, help="Return as soon as the topology master has been asked.")
-@click.option("--timeout", metavar="DURATION", callback=duration, help="For each phase; then it is undone.")
+@click.option(
+    "--timeout", metavar="DURATION", callback=duration, help="For each phase; then it is rolled back."
+)
 @takes_output
 @takes_settings
 def command(
@@ -96,7 +98,7 @@ def command(
     choices = Choices(rebalance, dry_run, yes, not no_wait, seconds, interval, output == "json")
     if runtime_config and (targets or rebalance):
         msg = "parallelism and --runtime-config are changed one after the other"
-        raise UsageError(msg, hint="two commands")
+        raise UsageError(msg, hint="run two commands, one for each")
     if not targets and not rebalance and not runtime_config:
         msg = "nothing to change"
         raise UsageError(msg, hint=f"heronpy update {name} COMPONENT=4")
@@ -128,7 +130,7 @@ def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str
     if running is not None and not choices.dry_run:
         if running.kind != "scale" or running.wanted != wanted:
             raise refuse_second(name, running)
-        click.echo(f"this update has been running already (phase {running.phase}): following it", err=True)
+        click.echo(f"this update is running already (phase {running.phase}): following it", err=True)
         with _told_that_it_goes_on(name, wanted):
             return _follow(state, name, running, "as proposed", {}, choices, undo="")
     changing = _without_the_same(name, logical, wanted)
@@ -144,7 +146,7 @@ def _scale(config: Config, state: StateManager, name: str, targets: Sequence[str
         _show_diff(config, proposal, uncertain, status, choices)
         return True
     if uncertain and not choices.yes:
-        raise UserError("; ".join(uncertain), hint="--dry-run to see what would change, --yes to do it")
+        raise UserError("; ".join(uncertain), hint="--dry-run to see what would change, or --yes to do it")
     return _run(config, state, now, status, proposal, wanted, uncertain, choices)
 
 
@@ -166,7 +168,7 @@ def _show_diff(
     for doubt in uncertain:
         click.echo(f"needs --yes: {doubt}")
     if status.state == "UNREACHABLE":
-        click.echo("what the tasks keep is not known: the topology master does not answer")
+        click.echo("the state of the tasks is not known: the topology master does not answer")
     click.echo("nothing was changed")
 
 
@@ -182,7 +184,7 @@ def _run(
 ) -> bool:
     name = now.topology
     if status.state in ("STARTING", "FAILED"):
-        msg = f"topology {name!r} is {status.state}: {status.reason or 'not everybody runs'}"
+        msg = f"topology {name!r} is {status.state}: {status.reason or 'not all tasks run'}"
         raise UserError(msg, hint=f"heronpy status {name}")
     update = Update(
         number=now.last.number + 1 if now.last is not None else 1,

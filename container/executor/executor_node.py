@@ -102,6 +102,6 @@ class ExecutorRecord:
 
     def _begin_beyond(self, damage: DamagedNode) -> None:
         """Executors do not start once a second for long, so the clock exceeds all earlier incarnations."""
-        log.error("%s; incarnations go on beyond any that can have been", damage)
+        log.error("%s; incarnations continue above all that can have been used", damage)
         with contextlib.suppress(VersionConflict):
             mend(self._state, damage, NODE.encode(self._node(int(time.time()), 0, {})))

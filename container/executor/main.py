@@ -189,7 +189,7 @@ class Executor:
                 selector.register(self._lifeline, selectors.EVENT_READ)
             ready = [key.fd for key, _ in selector.select(timeout)]
         if self._lifeline in ready and not os.read(self._lifeline, 4096):
-            log.warning("whoever started this container is gone: ending")
+            log.warning("the process that started this container is gone: ending")
             self._stopping = True
         self._wakeup.drain()
 
@@ -206,7 +206,7 @@ class Executor:
             # between two steps of a submit or a kill: the watch tells when that has passed
             return
         except HeronError as error:
-            log.error("cannot follow the plan: %s", error)
+            log.error("cannot apply the plan: %s", error)
             self._read_plan_at = clock.now + STATE_RETRY
             return
         self._packing = packing
@@ -272,7 +272,7 @@ class Executor:
         except (VersionConflict, NodeMissing):
             self._fence()
         except StateError as error:
-            log.warning("could not give a sign of life: %s", error)
+            log.warning("could not write the heartbeat: %s", error)
 
     def _publish(self, clock: Moment) -> None:
         if self._ends != self._supervisor.ends:
@@ -294,7 +294,7 @@ class Executor:
         except (VersionConflict, NodeMissing):
             self._fence()
         except StateError as error:
-            log.warning("could not publish: %s", error)
+            log.warning("could not publish the state of the children: %s", error)
             self._publish_at = clock.now + STATE_RETRY
 
     def _fence(self) -> None:
@@ -320,7 +320,7 @@ class Executor:
                 if name != "executor":
                     self._state.delete(f"{folder}/{name}", recursive=True)
         except StateError as error:
-            log.warning("could not sign off: %s", error)
+            log.warning("could not remove the registrations: %s", error)
 
     def _on_stop_signal(self, *_: object) -> None:
         self._stopping = True

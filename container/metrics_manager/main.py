@@ -107,7 +107,7 @@ class MetricsManager:
             if not stay_registered(self._state, self._path, self._registration):
                 self._leave()
         except StateError as error:
-            log.warning("could not look for damage: %s", error)
+            log.warning("could not check for damage: %s", error)
 
     def _leave(self) -> None:
         log.error("another Metrics Manager has this container: ending")

@@ -50,7 +50,7 @@ def uploads_of(state: StateManager, topology: str) -> set[str]:
     try:
         shipped = read_shipped(state, topology)
     except (DamagedNode, OtherFormat) as error:
-        log.warning("what was uploaded is left: %s", error)
+        log.warning("uploaded files are not removed: %s", error)
         return set()
     return {_object(each.name, each.sha256, execution.id) for each in shipped if not each.secret}
 
@@ -67,7 +67,7 @@ def clear_uploads(config: Config, names: set[str]) -> None:
         finally:
             uploader.close()
     except HeronError as error:
-        log.warning("what was uploaded is left: %s", error)
+        log.warning("uploaded files are not removed: %s", error)
 
 
 def _put(uploader: Uploader, path: Path, name: str, execution: str) -> Shipped:

@@ -80,7 +80,7 @@ def revive(config: Config, state: StateManager, name: str) -> bool:
         return False
     if state.exists(tree.execution) and not state.exists(tree.live):
         msg = f"topology {name!r} is being submitted, or its submit was cut short"
-        raise UserError(msg, hint=f"again; if it stays so, heronpy kill {name}, then submit it again")
+        raise UserError(msg, hint=f"retry; if this lasts, heronpy kill {name}, then submit it again")
     if not file.exists() or read(state, tree.packing_plan, PackingPlan) is None:
         return False
     start(file)
@@ -101,8 +101,8 @@ def _start_elsewhere(file: Path, launch: TopologyLaunch, timeout: float) -> None
         deadline = time.monotonic() + timeout
         while not state.exists(tree.scheduler):
             if time.monotonic() > deadline:
-                msg = f"the scheduler's process was started elsewhere and is not heard of after {timeout:g} s"
-                raise UserError(msg, hint=f"the logs of the cluster, and heronpy kill {launch.topology}")
+                msg = f"the scheduler's process started elsewhere, but has not registered after {timeout:g} s"
+                raise UserError(msg, hint=f"read the cluster's logs, then heronpy kill {launch.topology}")
             time.sleep(0.1)
     finally:
         state.close()
@@ -161,7 +161,7 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
     if state.exists(tree.leaving):
         # its containers are being ended: to start them again would leave files on other machines
         msg = f"topology {name!r} is being killed"
-        raise UserError(msg, hint=f"heronpy kill {name}, if it stays so")
+        raise UserError(msg, hint=f"heronpy kill {name}, if this lasts")
     scheduler = registry.scheduler(execution.scheduler)()
     node = SchedulerNode.of_this_process({})
     try:

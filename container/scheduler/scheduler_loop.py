@@ -131,7 +131,7 @@ class SchedulerLoop:
         try:
             self._turn()
         except StateError as error:
-            log.warning("could not follow the state tree: %s", error)
+            log.warning("could not read the state tree: %s", error)
             self._pause(STATE_RETRY)
 
     def _turn(self) -> None:
@@ -309,7 +309,7 @@ class SchedulerLoop:
             return
         except DamagedNode as damage:
             # who runs goes on running; what is wished is known again when it is mended
-            log.warning("could not follow the plan: %s", damage)
+            log.warning("could not read the plan: %s", damage)
             self._follow_at = now + STATE_RETRY
             return
         if proposed == self._plan:

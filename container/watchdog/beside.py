@@ -64,7 +64,7 @@ class Watchdog:
                     break
                 self._stay()
             except StateError as error:
-                log.warning("could not look at the topology: %s", error)
+                log.warning("could not read the state of the topology: %s", error)
             self._keeper.tick(time.monotonic())
             self._wait()
         watch.cancel()

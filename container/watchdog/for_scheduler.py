@@ -72,7 +72,7 @@ class SchedulerWatchdog:
             if self._due is not None and self._due <= now:
                 self._start(now)
         except StateError as error:
-            log.warning("could not look for the scheduler: %s", error)
+            log.warning("could not check the scheduler: %s", error)
             self._due, self._changed = now + GRACE, True
 
     def _look(self, now: float) -> None:

@@ -15,7 +15,7 @@ from heronpy.spout import Spout
 #: packages of other engines → what takes their place
 _PORTED = "from heronpy import Bolt, Spout, Topology, see docs/coming-from.md"
 ELSEWHERE = {
-    "heronpy.streamlet": "spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
+    "heronpy.streamlet": "use spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
     "heronpy": "see docs/migrating-from-heron.md for the modules of Apache Heron that there are",
     "streamparse": f"{_PORTED}: streamparse is for Storm",
     "pystorm": f"{_PORTED}: pystorm is for Storm",
@@ -62,7 +62,7 @@ def _missing_module(name: str, file: str) -> str:
 def _argument_of_spec(name: str) -> str:
     known = [each for kind in (Spout, Bolt) for each in inspect.signature(kind.spec).parameters]
     meant = _ARGUMENTS.get(name) or close_to(name, known)
-    return f"{meant}=…" if meant else f"one of {', '.join(dict.fromkeys(known))}"
+    return f"{meant}=…" if meant else f"use one of {', '.join(dict.fromkeys(known))}"
 
 
 def _is_ours(thing: object) -> bool:

@@ -220,5 +220,5 @@ def _fields(context: TopologyContext) -> tuple[str, ...]:
     if len(found) != 1:
         streams = "; ".join(", ".join(fields) for fields in sorted(found)) or "nothing"
         msg = f"{component!r} reads streams with different fields ({streams})"
-        raise DefinitionError(msg, hint=f"{SQLiteSink.COLUMNS!r} in its config")
+        raise DefinitionError(msg, hint=f"set {SQLiteSink.COLUMNS!r} in its config")
     return tuple(next(iter(found)))

@@ -83,7 +83,7 @@ class StagingSink(TransactionalSink, Bolt):
             raise _discarded(staged)
         if not staged.parent.is_dir():
             msg = f"{staged} is to be committed, and there is no folder {staged.parent}"
-            raise TopologyError(msg, hint="a folder that all machines share")
+            raise TopologyError(msg, hint="use a folder that all machines share")
 
     def abort(self) -> None:
         for path in self.staging.iterdir():

@@ -99,7 +99,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         where = Config.from_plain(self.config).shown("checkpoint.path") or "its default place"
         if not known:
             msg = f"{what}, or has not been submitted, or not with the checkpoint store in {where}"
-            raise UserError(msg, hint=f"heronpy status {self.topology}, and the options `path` and `store`")
+            raise UserError(
+                msg, hint=f"heronpy status {self.topology}, then check the options `path` and `store`"
+            )
         msg = f"{what}{did_you_mean(self.component, known)}"
         raise UserError(msg)
 

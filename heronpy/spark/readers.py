@@ -80,7 +80,7 @@ class Reader:
 
     def _lost(self) -> UserError:
         msg = f"nobody has read as {self._name!r} since the segments were cleared, or it was forgotten"
-        return UserError(msg, hint="a new checkpointLocation, to begin with what is there")
+        return UserError(msg, hint="use a new checkpointLocation, to begin with what is there")
 
     def _read(self) -> Place | None:
         data = self._shelf.find(self._object)

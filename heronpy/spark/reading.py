@@ -124,7 +124,7 @@ class SegmentStreamReader(_Reading, DataSourceStreamReader, SupportsTriggerAvail
         if missing:
             lane, number = missing[0]
             msg = f"segment {number} of {self._options.what('segments')} (lane {lane}) is gone"
-            raise UserError(msg, hint="a new checkpointLocation, and a `reader` option for each query")
+            raise UserError(msg, hint="use a new checkpointLocation, and a `reader` option for each query")
         return self._parts([committed[lane][number] for lane, number in wanted])
 
     def commit(self, end: Any) -> None:
@@ -161,7 +161,7 @@ def _read(shelf: Shelf, name: str, options: Options) -> bytes:
         return shelf.read(name)
     except ObjectMissing:
         msg = f"a segment of {options.what('segments')} was deleted while it was read"
-        raise UserError(msg, hint="to read it again, or a `reader` option for each query") from None
+        raise UserError(msg, hint="read it again, or give each query a `reader` option of its own") from None
 
 
 def _check(options: Options, own: Any, wanted: StructType) -> None:
@@ -171,4 +171,4 @@ def _check(options: Options, own: Any, wanted: StructType) -> None:
             f"{options.what('segments')} has the columns {shown(own)}, and the query asks for"
             f" {wanted.simpleString()}"
         )
-        raise UserError(msg, hint="without .schema(…)")
+        raise UserError(msg, hint="leave out .schema(…)")

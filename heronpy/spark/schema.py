@@ -69,7 +69,9 @@ def _type(kind: str, name: str, component: str) -> Any:
         return pa.type_for_alias(wanted)
     except ValueError:
         msg = f"column {name!r} of {component!r} has the type {kind!r}, which Arrow does not know"
-        raise DefinitionError(msg, hint="string, int64, double, bool, binary, date32 or timestamp") from None
+        raise DefinitionError(
+            msg, hint="use string, int64, double, bool, binary, date32 or timestamp"
+        ) from None
 
 
 def _checked(schema: Any, component: str) -> Any:
@@ -120,7 +122,7 @@ def keep(shelf: Shelf, schema: Any, whose: str) -> None:
     before = decoded(data)
     if not before.equals(schema, check_metadata=True):
         msg = f"{whose} has the schema {shown(schema)}, and what it has written before has {shown(before)}"
-        raise TopologyError(msg, hint="another name for it, or heronpy kill without --keep-checkpoints")
+        raise TopologyError(msg, hint="give it another name, or heronpy kill without --keep-checkpoints")
 
 
 def decoded(data: bytes) -> Any:

@@ -101,7 +101,7 @@ def reach(start: Offset, present: Present, what: str = "the sink") -> dict[str, 
         first = known.last + 1 if known is not None else ahead[0]
         if known is not None and ahead and ahead[0] > first and ahead[0] in committed:
             msg = f"segments {first} to {ahead[0] - 1} of {what} (lane {lane}) are gone: not all were read"
-            raise UserError(msg, hint="a new checkpointLocation, and a `reader` option for each query")
+            raise UserError(msg, hint="use a new checkpointLocation, and a `reader` option for each query")
         last = first - 1
         for number in ahead:
             if number not in committed:

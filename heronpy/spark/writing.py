@@ -99,7 +99,7 @@ class _Writing:
         """To the topology a piece that is not there is one that it has taken over."""
         if missing := {name for name, _ in pieces}.difference(shelf.names(batch.pieces)):
             msg = f"Spark's executors have written to another place than the topology's: no {min(missing)}"
-            raise UserError(msg, hint="the option `path`: a folder that all machines see, or a URL")
+            raise UserError(msg, hint="set the option `path` to a folder that all machines see, or to a URL")
 
     def _wait_for_room(self, shelf: Shelf, batch: Batch) -> None:
         deadline = time.monotonic() + self._options.timeout
@@ -161,7 +161,7 @@ class StreamWriter(_Writing, DataSourceStreamArrowWriter):
         )
         if not query or not number:
             msg = "Spark does not say which query and batch this is"
-            raise UserError(msg, hint="PySpark 4.3, with which it was tested")
+            raise UserError(msg, hint="use PySpark 4.3, with which it was tested")
         return self._write(of_query(query, int(number)), iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803, ARG002
@@ -194,7 +194,7 @@ def _checked(batch: Any) -> Any:
                 needed("pyarrow.compute").min_max(leaf).as_py()
             except (OverflowError, ValueError):
                 msg = f"column {name!r} has a date that Python has not: its years are 1 to 9999, in UTC"
-                raise UserError(msg, hint="another value for an open end") from None
+                raise UserError(msg, hint="use another value for an open end") from None
     return batch
 
 
@@ -221,4 +221,4 @@ def _check(options: Options, own: Any, given: StructType) -> None:
             f"{options.what('ingest')} takes the columns {shown(own)}, and the DataFrame has"
             f" {given.simpleString()}"
         )
-        raise UserError(msg, hint="df.select(…), with .cast(…) where types differ")
+        raise UserError(msg, hint="use df.select(…), with .cast(…) where types differ")

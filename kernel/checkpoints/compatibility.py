@@ -21,7 +21,7 @@ def check_compatible(label: str, manifest: Manifest, plan: LogicalPlan, *, drop:
             f"checkpoint {label} has {manifest.key_groups} key groups, and topology {plan.name!r} has"
             f" {plan.key_groups}: the number cannot change"
         )
-        raise UserError(msg, hint=f"topology.key.groups: {manifest.key_groups} in its config")
+        raise UserError(msg, hint=f"set topology.key.groups: {manifest.key_groups} in its config")
     _check_splits(label, manifest, plan)
     for component in sorted(keyed(manifest) | opaque(manifest)):
         reason = _no_place(manifest, plan, component)
@@ -67,7 +67,7 @@ def _check_splits(label: str, manifest: Manifest, plan: LogicalPlan) -> None:
             f"checkpoint {label} has a position in split {split!r} of {component!r}, which topology"
             f" {plan.name!r} does not have{did_you_mean(split, known)}"
         )
-        raise UserError(msg, hint="all of the old splits, and new ones behind them")
+        raise UserError(msg, hint="declare all of the old splits, and new ones behind them")
 
 
 def _lost_splits(manifest: Manifest, plan: LogicalPlan) -> Iterator[tuple[str, str]]:
@@ -113,4 +113,4 @@ def _check_parallelism(label: str, manifest: Manifest, plan: LogicalPlan, name: 
     if reason:
         before, now = manifest.parallelism()[name], plan.parallelism()[name]
         msg = f"checkpoint {label} has {before} instances of {name!r} and not {now}: {reason}"
-        raise UserError(msg, hint=f"parallelism {before}, or {DROP} if it is not wanted any more")
+        raise UserError(msg, hint=f"use parallelism {before}, or {DROP} if it is not wanted any more")

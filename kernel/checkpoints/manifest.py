@@ -106,7 +106,7 @@ def read_manifest(store: CheckpointStore, ref: CheckpointRef) -> Manifest:
     except msgspec.DecodeError as error:
         # the bytes are as they were written, so something else wrote them
         msg = f"{ref.manifest} is no manifest: {error}"
-        raise CheckpointDamaged(msg, hint="another checkpoint") from error
+        raise CheckpointDamaged(msg, hint="use another checkpoint") from error
 
 
 def read_part(store: CheckpointStore, part: StoredPart) -> bytes:
@@ -119,8 +119,8 @@ def read_checked(store: CheckpointStore, name: str, expected: str) -> bytes:
         data = store.read(name)
     except ObjectMissing as error:
         msg = f"object {name} is missing from the checkpoint store"
-        raise CheckpointDamaged(msg, hint="another checkpoint") from error
+        raise CheckpointDamaged(msg, hint="use another checkpoint") from error
     if checksum(data) != expected:
         msg = f"object {name} in the checkpoint store is damaged: its checksum differs"
-        raise CheckpointDamaged(msg, hint="another checkpoint")
+        raise CheckpointDamaged(msg, hint="use another checkpoint")
     return data

@@ -29,16 +29,16 @@ def read_trusted(path: Path) -> str:
 
 def _check(path: Path, seen: Path, status: os.stat_result) -> None:
     what = f"the settings file {path} is not obeyed: {seen.absolute()}"
-    by_name = f"--config {path}, to name it yourself"
+    by_name = f"name it with --config {path}"
     if status.st_uid not in (os.geteuid(), 0):
         msg = f"{what} belongs to {_account(status.st_uid)}"
-        raise ConfigError(msg, hint=f"{by_name}, or chown")
+        raise ConfigError(msg, hint=f"{by_name}, or chown it to your account")
     if stat.S_ISLNK(status.st_mode) or not _others_may_write(status):
         return
     msg = f"{what} can be written by other accounts (mode {stat.S_IMODE(status.st_mode):04o})"
     if status.st_mode & stat.S_ISVTX:
         # as /tmp: everybody may put a file there, and its mode is right as it is
-        raise ConfigError(msg, hint=f"{by_name}, or another folder")
+        raise ConfigError(msg, hint=f"{by_name}, or move it to another folder")
     raise ConfigError(msg, hint=f"chmod go-w {seen.absolute()}, or {by_name}")
 
 

@@ -54,7 +54,7 @@ def _check_component(component: Component) -> None:
         raise TopologyError(msg)
     if not _CLASS_PATH.fullmatch(component.class_path):
         msg = f"{label}: {component.class_path!r} is not the path of a class"
-        raise TopologyError(msg, hint="package.module.Class, defined at the top level of its file")
+        raise TopologyError(msg, hint="use package.module.Class, defined at the top level of its file")
     if component.kind == "spout" and component.inputs:
         msg = f"{label} has inputs, and a spout reads from no component"
         raise TopologyError(msg, hint="make it a bolt")
@@ -119,7 +119,7 @@ def _stream_read(plan: LogicalPlan, label: str, edge: Input) -> DeclaredStream:
         names = [output.name for output in source.outputs]
         close = did_you_mean(edge.stream, names)
         msg = f"{label} reads stream {edge.stream!r} of {_label(source)}, which does not declare it{close}"
-        hint = "" if names else "outputs = ['field', …] in its class"
+        hint = "" if names else "declare outputs = ['field', …] in its class"
         raise TopologyError(msg, hint=hint)
     return stream
 
@@ -131,7 +131,7 @@ def _check_key_groups(plan: LogicalPlan, component: Component) -> None:
             f"{_label(component)} has parallelism {component.parallelism}, but there are only"
             f" {plan.key_groups} key groups to share"
         )
-        raise TopologyError(msg, hint="a larger topology.key.groups in the topology's config")
+        raise TopologyError(msg, hint="set a larger topology.key.groups in the topology's config")
 
 
 def _refuse_cycles(plan: LogicalPlan) -> None:

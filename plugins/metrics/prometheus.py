@@ -64,7 +64,7 @@ def _port(config: Config, container: int) -> int:
     settings = config.plugin(Prometheus.name)
     if unknown := sorted(settings.keys() - {"port"}):
         msg = f"the metric sink 'prometheus' has no setting plugins.prometheus.{unknown[0]}"
-        raise ConfigError(msg, hint="plugins.prometheus.port=9400")
+        raise ConfigError(msg, hint="--set plugins.prometheus.port=9400")
     base = settings.get("port", 0)
     try:
         port = int(base)
@@ -73,7 +73,7 @@ def _port(config: Config, container: int) -> int:
     wanted = port + container if port else 0
     if port < 0 or wanted > PORTS:
         msg = f"plugins.prometheus.port must be from 0 to {PORTS - container}, got {base!r}"
-        raise ConfigError(msg, hint="0 for any free port")
+        raise ConfigError(msg, hint="set it to 0 for any free port")
     return wanted
 
 
@@ -90,4 +90,4 @@ def _endpoint(port: int) -> Endpoint:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
         msg = f"cannot serve metrics on {HOST} port {port}: {error.strerror}"
-        raise PluginError(msg, hint="another plugins.prometheus.port, or 0 for any free one") from error
+        raise PluginError(msg, hint="set another plugins.prometheus.port, or 0 for any free one") from error

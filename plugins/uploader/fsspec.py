@@ -42,7 +42,7 @@ class FsspecUploader(Uploader):
     def get(self, url: str, path: str) -> None:
         folder, _, name = url.rpartition("/")
         if folder != self._folder.url:
-            msg = f"{url} is no URL of an upload in {self._folder.url}"
+            msg = f"{url} is not the URL of an upload in {self._folder.url}"
             raise UploadError(msg, hint="use the upload.uploader and upload.path that it was put with")
         if self._folder.size(checked_upload(name)) is None:
             msg = f"there is no upload {url}"

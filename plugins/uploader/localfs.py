@@ -58,7 +58,7 @@ class LocalFsUploader(Uploader):
                     shutil.copyfileobj(kept, file)
             except FileNotFoundError:
                 msg = f"there is no upload {url}"
-                raise UploadError(msg, hint="submit again; do all machines see that folder?") from None
+                raise UploadError(msg, hint="submit again, with an upload.path all machines see") from None
 
     @override
     def delete(self, name: str) -> None:
@@ -77,7 +77,7 @@ class LocalFsUploader(Uploader):
         parts = urlsplit(url)
         path = Path(unquote(parts.path))
         if parts.scheme != "file" or path.parent != self._root:
-            msg = f"{url} is no URL of an upload in {self._root}"
+            msg = f"{url} is not the URL of an upload in {self._root}"
             raise UploadError(msg, hint="use the upload.uploader and upload.path that it was put with")
         return self._root / checked_upload(path.name)
 

@@ -35,13 +35,15 @@ def test_by_shuffle_a_task_is_not_taken_away_with_what_it_counted(engine: Engine
     folder = tmp_path / "counts"
     half_is_counted(engine, folder, "shuffle")
     said = engine.fails("update", "Kept", "count=1")
-    assert said == f"error: {LOST} (try: --dry-run to see what would change, --yes to do it)\n"
+    assert said == f"error: {LOST} (try: --dry-run to see what would change, or --yes to do it)\n"
     assert f"needs --yes: {LOST}" in engine.ok("update", "Kept", "count=1", "--dry-run")
     engine.ok("restart", "Kept", "1")
     fewer = ("submit", FILE, "shuffle", "1", str(folder), "--name", "Fewer", "--from", "Kept")
     said = engine.fails(*fewer)
     assert said.startswith("error: checkpoint Kept@")
-    assert f" has 2 instances of 'count' and not 1: {LOST} (try: parallelism 2, or --allow-dropped" in said
+    assert (
+        f" has 2 instances of 'count' and not 1: {LOST} (try: use parallelism 2, or --allow-dropped" in said
+    )
     (folder / "more").touch()
     wait_until(lambda: counted(folder) == 400, 60, "all are counted", engine.log_tails)
 

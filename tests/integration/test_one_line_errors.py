@@ -68,7 +68,7 @@ def test_names_that_exist_and_names_that_do_not(engine: Engine) -> None:
     again = engine.fails("submit", str(TRICKLE), "steady")
     assert (
         last_line(again)
-        == "error: topology 'steady' exists already (try: heronpy kill steady, or --name OTHER)"
+        == "error: topology 'steady' exists already (try: heronpy kill steady, or submit with --name OTHER)"
     )
     unknown = engine.fails("kill", "staedy")
     assert "no topology named 'staedy'; did you mean 'steady'?" in unknown

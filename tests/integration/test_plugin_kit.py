@@ -72,7 +72,7 @@ def test_a_new_scheduler_is_found_and_runs_a_topology(engine: Engine, tmp_path: 
     listed = json.loads(engine.ok("plugins", "-o", "json"))
     assert {"name": "mine", "kind": "scheduler", "origin": "heronpy-mine-scheduler 0.1.0"} in listed
     taken = engine.fails("plugin", "new", "scheduler", "mine", "--folder", str(tmp_path / "again"))
-    assert "there is the scheduler 'mine' of heronpy-mine-scheduler 0.1.0 already" in taken
+    assert "the scheduler 'mine' exists already, in heronpy-mine-scheduler 0.1.0" in taken
     engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "Trickle", "--scheduler", "mine")
     assert engine.status("Trickle")["scheduler"] == "mine"
     engine.ok("kill", "Trickle")

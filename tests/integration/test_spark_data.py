@@ -343,7 +343,7 @@ def test_what_cannot_be_is_said_in_one_line(spark: SparkSession, engine: Engine,
         spark.read.format("heron").schema("number string").options(**here).load().count()
     assert said(caught) == (
         "SegmentSink 'out' of topology 'FromSpark' has the columns (number: int64, twice: int64), and the"
-        " query asks for struct<number:string> (try: without .schema(…))"
+        " query asks for struct<number:string> (try: leave out .schema(…))"
     )
     with pytest.raises(PySparkException) as caught:
         rows.write.format("heron").mode("overwrite").options(**place(engine, "FromSpark", "rows")).save()
@@ -360,7 +360,7 @@ def test_what_cannot_be_is_said_in_one_line(spark: SparkSession, engine: Engine,
         feed(rows.select("number"), "FromSpark", "rows", path=store_of(engine))
     assert str(mismatch.value) == (
         "IngestSpout 'rows' of topology 'FromSpark' takes the columns (number: int64, word: string), and the"
-        " DataFrame has struct<number:bigint> (try: df.select(…), with .cast(…) where types differ)"
+        " DataFrame has struct<number:bigint> (try: use df.select(…), with .cast(…) where types differ)"
     )
     engine.ok("deactivate", "FromSpark")
     with pytest.raises(PySparkException, match=r"IngestSpout 'rows' of topology 'FromSpark' has the batch"):

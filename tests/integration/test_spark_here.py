@@ -61,8 +61,8 @@ def test_without_java_or_a_master_it_is_one_line_and_nothing_is_started(
         " '/nowhere/bin/java' (try: install Java 17 or newer, or set JAVA_HOME)\n"
     )
     assert engine.fails(*submit, "--set", "scheduler.spark.master=spark:7077") == (
-        "error: scheduler.spark.master is 'spark:7077', which is no master URL of Spark"
-        " (try: spark://HOST:7077, or local[*])\n"
+        "error: scheduler.spark.master is 'spark:7077', which is not a master URL of Spark"
+        " (try: use spark://HOST:7077, or local[*])\n"
     )
     nobody = ("--set", "scheduler.spark.master=spark://127.0.0.1:1")
     assert engine.fails(*submit, *nobody) == (
@@ -75,7 +75,7 @@ def test_without_java_or_a_master_it_is_one_line_and_nothing_is_started(
         f"warning: the nodes in ZooKeeper at {zookeeper.hosts} have no credentials: every account that"
         " reaches it decides what the topology runs (docs/zookeeper.md)\n"
         "error: no Spark Master answers at spark://127.0.0.1:1 (127.0.0.1:1: connection refused)"
-        " (try: the address that the Master's web page shows as its URL)\n"
+        " (try: use the address that the Master's web page shows as its URL)\n"
     )
     assert engine.leftovers() == []
     assert zookeeper.nodes(root) == []

@@ -45,12 +45,12 @@ def test_no_resource_manager(yarn: OnYarn, tmp_path: Path) -> None:
         said = refused(yarn, f"scheduler.yarn.conf={tmp_path}")
     assert said.startswith(f"error: no ResourceManager of YARN answers at {address}: ")
     assert said.endswith(
-        "(try: scheduler.yarn.conf (or HADOOP_CONF_DIR), a folder with the cluster's yarn-site.xml)\n"
+        "(try: set scheduler.yarn.conf (or HADOOP_CONF_DIR) to a folder with the cluster's yarn-site.xml)\n"
     )
 
 
 def test_no_such_folder(yarn: OnYarn) -> None:
-    assert "/no/where is no folder with Hadoop's configuration" in refused(
+    assert "/no/where is not a folder with Hadoop's configuration" in refused(
         yarn, "scheduler.yarn.conf=/no/where"
     )
 

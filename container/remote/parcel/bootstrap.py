@@ -154,7 +154,7 @@ def _unpack(package: Path, folder: Path) -> None:
                 or "\\" in info.filename
                 or kind not in (0, stat.S_IFREG)
             ):
-                msg = f"{package} holds {info.filename!r}, which is no plain file below its folder"
+                msg = f"{package} holds {info.filename!r}, which is not a plain file below its folder"
                 raise Refused(msg)
             target = folder / name
             make_private(target.parent)

@@ -34,7 +34,7 @@ def code_files(source: Source, limit: int) -> Iterator[tuple[str, Path]]:
             total += path.stat().st_size
             if total > limit:
                 msg = f"{folder} holds more than {format_size(limit)}, and containers would need a copy of it"
-                raise UserError(msg, hint="a folder of its own for the topology, or --set upload.limit=1GB")
+                raise UserError(msg, hint="give the topology a folder of its own, or --set upload.limit=1GB")
             yield name, path
 
 

@@ -100,7 +100,7 @@ def _wanted_by_user(config: Config, folder: Path) -> Iterator[tuple[str, Path]]:
         return
     if not Path(file).expanduser().is_file():
         msg = f"upload.requirements names {file!r}, and there is no such file"
-        raise UserError(msg, hint="a file as `pip install -r` takes it")
+        raise UserError(msg, hint="name a file that `pip install -r` accepts")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"]
     done = subprocess.run(
         [*command, str(folder), "-r", str(Path(file).expanduser())],

@@ -100,7 +100,7 @@ def key_fields(name: str, edges: list[Input]) -> tuple[str, ...]:
     if len({len(edge.grouping.fields) for edge in edges}) > 1:
         groupings = " and ".join(f"{edge.component!r} by {', '.join(edge.grouping.fields)}" for edge in edges)
         msg = f"{name!r} cannot use self.state: it groups {groupings}, which are keys of different lengths"
-        raise DefinitionError(msg, hint="as many fields for each input, or two bolts")
+        raise DefinitionError(msg, hint="group each input by as many fields, or use two bolts")
     return edges[0].grouping.fields
 
 

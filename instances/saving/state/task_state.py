@@ -167,7 +167,7 @@ class TaskState:
         if not isinstance(state, KeyedState):
             label = self._plan.task(self.task_id).label
             msg = f"{label} has groups saved, but its state is not keyed any more"
-            raise DefinitionError(msg, hint="the class and the groupings that it was saved with")
+            raise DefinitionError(msg, hint="use the class and the groupings that it was saved with")
         return state
 
 

@@ -142,4 +142,4 @@ def _refuse_too_many(instances: int) -> None:
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // IDLE_INSTANCE
     if instances > most:
         msg = f"{instances} instances are too many for one machine with memory for {most} idle ones"
-        raise UserError(msg, hint="less parallelism, or another --scheduler")
+        raise UserError(msg, hint="reduce the parallelism, or use another --scheduler")

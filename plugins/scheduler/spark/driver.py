@@ -186,7 +186,7 @@ def _start(settings: SparkSettings, topology: str, scratch: Path) -> SparkContex
     except Exception as error:
         _end_jvm()
         msg = f"Spark did not start an application at {conf['spark.master']}: {reason(str(error))}"
-        raise UserError(msg, hint="the end of scheduler.log") from error
+        raise UserError(msg, hint="read the end of scheduler.log") from error
     finally:
         signal.signal(signal.SIGINT, on_interrupt)
 

@@ -42,11 +42,11 @@ def _check_memory(settings: SparkSettings) -> None:
         try:
             enough = memory(text) >= LEAST_MEMORY
         except ValueError:
-            msg = f"{key} is {text!r}, which is no size such as 512m or 2g"
+            msg = f"{key} is {text!r}, which is not a size such as 512m or 2g"
             raise UserError(msg) from None
         if not enough:
             msg = f"{key} is {text}, and Spark does not start with less than 450m"
-            raise UserError(msg, hint=f"{key}=512m")
+            raise UserError(msg, hint=f"set {key}=512m")
 
 
 def _check_slots(settings: SparkSettings, plan: PackingPlan) -> None:
@@ -55,7 +55,7 @@ def _check_slots(settings: SparkSettings, plan: PackingPlan) -> None:
         msg = (
             f"the topology has {needed} containers with the master's, and Spark may run {slots} tasks at once"
         )
-        hint = "local[*]" if settings.local else "a larger spark.cores.max, or fewer containers"
+        hint = "use local[*]" if settings.local else "set a larger spark.cores.max, or use fewer containers"
         raise UserError(msg, hint=hint)
 
 
@@ -85,7 +85,7 @@ def _check_master(settings: SparkSettings) -> None:
             return
     if reasons:
         msg = f"no Spark Master answers at {settings.master} ({'; '.join(reasons).lower()})"
-        raise UserError(msg, hint="the address that the Master's web page shows as its URL")
+        raise UserError(msg, hint="use the address that the Master's web page shows as its URL")
 
 
 def _warn_of_open_secrets(config: Config, settings: SparkSettings) -> None:

@@ -107,7 +107,7 @@ class SparkScheduler(Scheduler):
     def watch(self, timeout: float) -> Iterator[ContainerExit]:
         self._wait(timeout)
         if self._driver is not None and (why := self._driver.lost or self._forgotten()):
-            raise UserError(why, hint="nothing: another scheduler's process starts every container anew")
+            raise UserError(why, hint="wait: a new scheduler process starts every container again")
         while not self._ended.empty():
             start, end = self._ended.get()
             if self._running.get(start.container) is start:
@@ -244,7 +244,7 @@ class SparkScheduler(Scheduler):
         slots, taken = self._driver.slots(), len(self._running)
         if slots < taken + more:
             msg = f"Spark has {slots} slots, of which {taken} are taken: no room for {more} more"
-            raise UserError(msg, hint="more Workers or cores for Spark, or fewer containers")
+            raise UserError(msg, hint="give Spark more Workers or cores, or use fewer containers")
 
 
 def _log_file(launch: Launch) -> str:

@@ -63,8 +63,8 @@ class SparkSettings(msgspec.Struct, frozen=True):
     def of(cls, config: Config) -> SparkSettings:
         master = config.text("scheduler.spark.master")
         if not any(pattern.fullmatch(master) for pattern in (_LOCAL, _STANDALONE, _OTHER)):
-            msg = f"scheduler.spark.master is {master!r}, which is no master URL of Spark"
-            raise UserError(msg, hint="spark://HOST:7077, or local[*]")
+            msg = f"scheduler.spark.master is {master!r}, which is not a master URL of Spark"
+            raise UserError(msg, hint="use spark://HOST:7077, or local[*]")
         told = _chosen(config.words("scheduler.spark.conf"))
         return cls(master, config.integer("scheduler.spark.port"), {**_spark_defaults(), **told}, told)
 
@@ -156,10 +156,10 @@ def _chosen(words: tuple[str, ...]) -> dict[str, str]:
         key, equals, value = word.partition("=")
         if not equals or not key.startswith("spark."):
             msg = f"scheduler.spark.conf has {word!r}, which is not of the form spark.KEY=VALUE"
-            raise UserError(msg, hint="spark.executor.memory=2g")
+            raise UserError(msg, hint="write it as in spark.executor.memory=2g")
         if key in _FIXED or key in ("spark.master", "spark.app.name"):
             msg = f"scheduler.spark.conf sets {key}, which heronpy sets itself"
-            raise UserError(msg, hint="without it")
+            raise UserError(msg, hint="leave it out")
         chosen[key] = value
     return chosen
 

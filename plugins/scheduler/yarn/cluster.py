@@ -60,7 +60,7 @@ class Cluster:
                     f"container {container} needs {memory} MB and {cores} cores, and the largest that this"
                     f" cluster gives has {most[0]} MB and {most[1]} cores"
                 )
-                raise UserError(msg, hint="more containers, or less for each component")
+                raise UserError(msg, hint="use more containers, or give each component less")
         self._check_queue(sum(memory for memory, _ in sizes.values()))
 
     def submit(self, name: str, tag: str, context: Any, resource: Any, attempts: int, forget: float) -> Any:
@@ -91,7 +91,7 @@ class Cluster:
                     raise UserError(msg)
                 if time.monotonic() > deadline:
                     msg = f"YARN has not started the ApplicationMaster: {self._why(application)}"
-                    raise TimedOut(msg, hint=f"a queue with room in place of {self.queue!r}")
+                    raise TimedOut(msg, hint=f"use a queue with room in place of {self.queue!r}")
                 time.sleep(_LOOK)
         except BaseException:
             self._client.killApplication(application)
@@ -131,7 +131,7 @@ class Cluster:
     def _no_answer(self, error: Exception) -> UserError:
         address = self.conf.get("yarn.resourcemanager.address")
         msg = f"no ResourceManager of YARN answers at {address}: {said(error)}"
-        hint = "scheduler.yarn.conf (or HADOOP_CONF_DIR), a folder with the cluster's yarn-site.xml"
+        hint = "set scheduler.yarn.conf (or HADOOP_CONF_DIR) to a folder with the cluster's yarn-site.xml"
         return UserError(msg, hint=hint)
 
     def _check_queue(self, memory: int) -> None:
@@ -150,7 +150,7 @@ class Cluster:
                 f"YARN's queue {self.queue!r} is too full: {statistics.getAvailableMemoryMB()} MB are free,"
                 f" and the containers need {memory} MB"
             )
-            raise UserError(msg, hint="again later, another queue, or less for each component")
+            raise UserError(msg, hint="retry later, use another queue, or give each component less")
 
     def _report(self, application: Any) -> Any:
         return self._client.getApplicationReport(application)

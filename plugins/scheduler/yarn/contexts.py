@@ -77,7 +77,7 @@ class Contexts:
             status = path.getFileSystem(self._conf).getFileStatus(path)
         except Exception as error:
             msg = f"YARN's nodes could not fetch {file.url}: {said(error)}"
-            raise UserError(msg, hint="an upload.path that Hadoop reads, such as hdfs://…") from error
+            raise UserError(msg, hint="set an upload.path that Hadoop reads, such as hdfs://…") from error
         kinds = records.LocalResourceVisibility
         return records.LocalResource.newInstance(
             records.URL.fromPath(status.getPath()),

@@ -45,8 +45,8 @@ def folder_of(config: Config) -> Path | None:
         if each:
             folder = Path(each).expanduser().absolute()
             if not folder.is_dir():
-                msg = f"{each} is no folder with Hadoop's configuration"
-                raise UserError(msg, hint="scheduler.yarn.conf, or HADOOP_CONF_DIR in the environment")
+                msg = f"{each} is not a folder with Hadoop's configuration"
+                raise UserError(msg, hint="set scheduler.yarn.conf, or HADOOP_CONF_DIR in the environment")
             return folder
     return None
 

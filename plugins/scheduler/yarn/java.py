@@ -60,7 +60,7 @@ class Java:
                 errors.seek(0)
                 said = errors.read().decode(errors="replace").strip().splitlines()
                 msg = f"{command[0]} does not run: {said[-1] if said else self._process.returncode}"
-                raise UserError(msg, hint="Java 17 or newer, and JAVA_HOME where it is")
+                raise UserError(msg, hint="install Java 17 or newer, and set JAVA_HOME to where it is")
         parameters = py4j.GatewayParameters(port=int(port), auth_token=token, auto_convert=True)
         self._gateway = py4j.JavaGateway(gateway_parameters=parameters)
         self.jvm: Any = self._gateway.jvm

@@ -162,7 +162,7 @@ class Master:
             free = int(self._room.getMemorySize())
         if needed > free:
             msg = f"YARN's queue has {free} MB left, and the new containers need {needed} MB"
-            raise UserError(msg, hint="again later, or less for each component")
+            raise UserError(msg, hint="retry later, or give each component less")
 
     def finish(self) -> None:
         """Tell YARN that the application is over, as it should be."""
@@ -199,7 +199,7 @@ class Master:
             return
         if (ask := self._asked.pop(where, None)) is not None:
             self._manager.removeContainerRequest(ask.request)
-        log.info("container %d is %s on %s still", where, found.id.toString(), found.node.toString())
+        log.info("container %d is still %s on %s", where, found.id.toString(), found.node.toString())
         self._held[where] = found
 
     def _refuse_too_large(self, container: int, resources: Resources) -> None:
@@ -210,7 +210,7 @@ class Master:
                 f"container {container} needs {memory} MB and {cores} cores, and the largest that YARN gives"
                 f" has {most[0]} MB and {most[1]} cores"
             )
-            raise UserError(msg, hint="less for each component")
+            raise UserError(msg, hint="give each component less")
 
     def _request(self, container: int, resources: Resources) -> Any:
         builder = self._java.yarn.client.api.AMRMClient.ContainerRequest.newBuilder()

@@ -19,7 +19,7 @@ _ADVICE = {
     errno.EPERM: ("permission denied", f"make the folder writable for you, or {_ELSEWHERE}"),
     errno.EROFS: ("the disk is read-only", f"mount it writable, or {_ELSEWHERE}"),
     errno.EMFILE: ("too many open files in this process", "`ulimit -n 4096`"),
-    errno.ENOENT: ("it was removed while in use", "kill what still runs, then submit again"),
+    errno.ENOENT: ("it was removed while in use", "kill the topologies that still run, then submit again"),
 }
 
 

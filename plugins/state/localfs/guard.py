@@ -68,7 +68,9 @@ class TreeLock:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     msg = f"another process has kept the state folder locked for {LOCK_SECONDS:g} s"
-                    raise StateError(msg, hint="again later; it may be stopped: `ps` shows T") from None
+                    raise StateError(
+                        msg, hint="retry later, or continue it if `ps` shows it stopped (T)"
+                    ) from None
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
             else:

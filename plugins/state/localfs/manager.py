@@ -168,7 +168,7 @@ class LocalFsStateManager(StateManager):
             return FileWatcher(self._root, self._tree, self._sessions_ended)
         except NoInstance:
             # commands must work at the limit as well, and topologies beyond it start
-            log.info("no inotify instance can be had: changes of the state folder are looked for")
+            log.info("no inotify instance is available: the state folder is polled")
             return Poller(self._root, self._tree, self._sessions_ended)
 
     def _tell_settled(self, callback: Callable[[], None]) -> None:

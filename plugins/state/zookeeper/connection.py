@@ -144,7 +144,7 @@ class Connection:
 
     def _gone(self) -> StateError:
         msg = f"ZooKeeper at {self._settings.hosts} has not answered for {self._settings.timeout:g} s"
-        return StateError(msg, hint="again when it has a majority of its servers")
+        return StateError(msg, hint="retry when it has a quorum")
 
     def _on_state(self, state: str) -> None:
         """On kazoo's own thread, which must not wait."""
@@ -173,7 +173,7 @@ def naming(path: str) -> Iterator[None]:
     try:
         yield
     except NoAuthError:
-        msg = f"ZooKeeper lets only others at {path}: it was made with other credentials than ours"
+        msg = f"ZooKeeper denies access to {path}: it was created with other credentials"
         raise StateError(msg, hint="--set state.zookeeper.credentials=FILE") from None
     except KazooException as error:
         msg = f"ZooKeeper refused {path}: {type(error).__name__} {error}".rstrip()

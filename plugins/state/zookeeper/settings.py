@@ -35,7 +35,7 @@ class Settings(msgspec.Struct, frozen=True):
         try:
             segments_of(root)
         except StateError:
-            msg = f"state.zookeeper.root is {root!r}, which is no path such as /heronpy"
+            msg = f"state.zookeeper.root is {root!r}, which is not a path such as /heronpy"
             raise StateError(msg) from None
         settings = cls(
             _hosts(config.text("state.zookeeper.hosts")),
@@ -52,7 +52,7 @@ class Settings(msgspec.Struct, frozen=True):
         """Without credentials, reaching a server is enough to write its nodes."""
         far = [host for host, _ in self.servers if not _is_loopback(host)]
         if far and not self.credentials:
-            msg = f"without credentials, all that reach ZooKeeper at {far[0]} decide what your topologies run"
+            msg = f"without credentials, all who reach ZooKeeper at {far[0]} decide what your topologies run"
             both = "--set state.zookeeper.credentials=FILE, or --set state.zookeeper.open=true to allow that"
             raise StateError(msg, hint=both)
 
@@ -78,7 +78,7 @@ def _hosts(text: str) -> str:
     hosts = [host.strip() for host in text.split(",")]
     if not all(_HOST.fullmatch(host) for host in hosts):
         msg = f"state.zookeeper.hosts is {text!r}, which is not HOST:PORT,HOST:PORT,…"
-        raise StateError(msg, hint="a folder goes into state.zookeeper.root")
+        raise StateError(msg, hint="put a folder into state.zookeeper.root")
     return ",".join(hosts)
 
 
@@ -92,12 +92,12 @@ def _credentials(name: str) -> str:
             text = file.read(4096).decode().strip()
     except (OSError, UnicodeDecodeError) as error:
         msg = f"cannot read the credentials for ZooKeeper in {name}: {error}"
-        raise StateError(msg, hint="a file with one line, user:password") from error
+        raise StateError(msg, hint="name a file with one line, user:password") from error
     if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid not in (os.geteuid(), 0):
-        msg = f"others can read the credentials for ZooKeeper in {name}"
+        msg = f"other accounts can read the credentials for ZooKeeper in {name}"
         raise StateError(msg, hint=f"chmod 600 {name}")
     user, colon, password = text.partition(":")
     if not (user and colon and password) or "\n" in text:
-        msg = f"the credentials for ZooKeeper in {name} have not the form user:password, on one line"
+        msg = f"the credentials for ZooKeeper in {name} do not have the form user:password, on one line"
         raise StateError(msg)
     return text

@@ -251,7 +251,7 @@ def test_credentials_keep_others_out_of_a_topology(
     assert zookeeper.nodes(root) == []
 
     files[0].chmod(0o640)
-    with pytest.raises(StateError, match="others can read the credentials"):
+    with pytest.raises(StateError, match="other accounts can read the credentials"):
         opened(zookeeper, root, credentials=str(files[0]))
     files[1].write_text("bob")
     with pytest.raises(StateError, match="not the form user:password"):

@@ -61,7 +61,7 @@ BAD = {
     "a source without outputs": (
         plan(changed(SPOUT, outputs=()), bolt("count", "words")),
         "bolt 'count' reads stream 'default' of spout 'words', which does not declare it"
-        " (try: outputs = ['field', …] in its class)",
+        " (try: declare outputs = ['field', …] in its class)",
     ),
     "a field that is not there": (
         plan(SPOUT, bolt("count", "words", kind="fields", fields=("wrd",))),
@@ -125,12 +125,12 @@ BAD = {
     "a class inside a function": (
         plan(changed(SPOUT, class_path="__main__.make.<locals>.Words")),
         "spout 'words': '__main__.make.<locals>.Words' is not the path of a class"
-        " (try: package.module.Class, defined at the top level of its file)",
+        " (try: use package.module.Class, defined at the top level of its file)",
     ),
     "a class without a module": (
         plan(changed(SPOUT, class_path="Words")),
         "spout 'words': 'Words' is not the path of a class"
-        " (try: package.module.Class, defined at the top level of its file)",
+        " (try: use package.module.Class, defined at the top level of its file)",
     ),
     "an unknown reliability": (
         plan(SPOUT, reliability="at_last_once"),
@@ -139,7 +139,7 @@ BAD = {
     "too few key groups": (
         plan(SPOUT, bolt("count", "words", kind="fields", fields=("word",)), key_groups=1),
         "bolt 'count' has parallelism 2, but there are only 1 key groups to share"
-        " (try: a larger topology.key.groups in the topology's config)",
+        " (try: set a larger topology.key.groups in the topology's config)",
     ),
 }
 

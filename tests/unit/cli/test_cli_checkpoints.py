@@ -195,7 +195,7 @@ def test_verify_reads_everything(
     assert bad.exit_code == 1
     assert bad.stdout.splitlines()[0].startswith(f"WordCount@2: object {damaged} in the checkpoint store is")
     assert bad.stdout.splitlines()[1] == "WordCount@1: whole, 2.9 KB"
-    assert bad.stderr == "error: damaged: WordCount@2 (try: submit --from another one)\n"
+    assert bad.stderr == "error: damaged: WordCount@2 (try: use another checkpoint for submit --from)\n"
 
 
 def test_kill_takes_its_checkpoints_along_and_nobody_elses(
@@ -375,7 +375,7 @@ def test_a_running_topology_collects_for_itself(
     assert (refused.exit_code, refused.stderr) == (
         1,
         "error: 'WordCount' runs, and collects its checkpoints itself"
-        " (try: checkpoint.retain says how many it keeps)\n",
+        " (try: set checkpoint.retain to the number that it shall keep)\n",
     )
 
 

@@ -54,7 +54,7 @@ def test_files_with_a_damaged_launch_file_go_though_no_tree_knows_them(
     assert (done.exit_code, done.stdout, done.stderr) == (0, "words is gone\n", "")
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
     assert caplog.messages[0].startswith(f"the launch file {file} is damaged: ")
-    assert caplog.messages[1] == "which checkpoints words has is not known: none is removed"
+    assert caplog.messages[1] == "the checkpoints of words are not known: none is removed"
     assert not file.parent.exists()
     assert not sockets.exists()
 

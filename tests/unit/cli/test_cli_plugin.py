@@ -53,7 +53,7 @@ def test_the_folder_can_be_chosen_and_is_never_overwritten(heronpy: Heronpy, wor
     done = heronpy("plugin", "new", "scheduler", "mine", "--folder", "some/where")
     assert done.exit_code == 1
     assert done.stderr == (
-        "error: there is something in some/where already (try: --folder with the path of a new one)\n"
+        "error: some/where exists already (try: give the path of a new folder with --folder)\n"
     )
     assert (workspace / "some/where/pyproject.toml").stat() == before
 
@@ -89,5 +89,5 @@ def test_what_cannot_be_written_is_one_line(heronpy: Heronpy, workspace: Path) -
     done = heronpy("plugin", "new", "scheduler", "mine", "--folder", "file/folder")
     assert done.exit_code == 1
     assert done.stderr == (
-        "error: cannot write file/folder: Not a directory (try: --folder with another place)\n"
+        "error: cannot write file/folder: Not a directory (try: choose another place with --folder)\n"
     )

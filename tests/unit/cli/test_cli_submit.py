@@ -140,7 +140,7 @@ def test_too_many_instances_are_refused_by_their_number(heronpy: Heronpy, word_c
     assert refused.exit_code == 1
     assert refused.stderr == (
         "error: topology 'WordCount' has too many instances to be described in the state tree:"
-        " words 2, count 100,000 (try: par=… of fewer instances in its file)\n"
+        " words 2, count 100,000 (try: give its components a smaller par=… in the file)\n"
     )
 
 
@@ -215,7 +215,7 @@ def test_a_key_in_a_topology_file_that_looks_misspelt_is_a_warning(heronpy: Hero
         (
             ("--set", "transport.port=65534"),
             "transport.port is 65534 (from flag --set), and container 2 would listen on 65536, where ports"
-            " end at 65535 (try: --set transport.port=65533 or less)",
+            " end at 65535 (try: --set transport.port=65533, or a lower port)",
         ),
         (
             ("--set", "component.cuont.limit=3"),
@@ -247,7 +247,7 @@ def test_a_metric_sink_that_cannot_start_is_refused_and_nothing_is_started(
     assert (refused.exit_code, refused.stderr) == (
         1,
         f"error: cannot serve metrics on 127.0.0.1 port {taken}: Address already in use"
-        " (try: another plugins.prometheus.port, or 0 for any free one)\n",
+        " (try: set another plugins.prometheus.port, or 0 for any free one)\n",
     )
     assert not work_folder(config, "WordCount").exists()
     assert heronpy("list", "-o", "json").stdout == "[]\n"
@@ -301,7 +301,7 @@ def test_a_name_can_be_taken_only_once_and_read_until_it_is_killed(
         with pytest.raises(UserError) as error:
             submit(config, state, prepared)
     assert str(error.value) == (
-        "topology 'WordCount' exists already (try: heronpy kill WordCount, or --name OTHER)"
+        "topology 'WordCount' exists already (try: heronpy kill WordCount, or submit with --name OTHER)"
     )
 
     assert heronpy("plan", "WordCount").stdout.startswith("WordCount: 4 instances in 2 containers")
@@ -398,5 +398,5 @@ def test_a_settings_file_that_others_may_write_is_refused_in_one_line(
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         f"error: the settings file heron.toml is not obeyed: {file} can be written by other accounts"
-        f" (mode 0666) (try: chmod go-w {file}, or --config heron.toml, to name it yourself)\n"
+        f" (mode 0666) (try: chmod go-w {file}, or name it with --config heron.toml)\n"
     )

@@ -83,7 +83,8 @@ def test_an_unknown_option_of_submit_says_where_the_topologys_own_go(heronpy: He
     refused = heronpy("submit", "x.py", "arg", "--pakcing", "binpack")
     assert refused.exit_code == 2
     assert refused.stderr == (
-        "error: no option '--pakcing'; did you mean '--packing'? (try: the topology's own options after --)\n"
+        "error: no option '--pakcing'; did you mean '--packing'?"
+        " (try: put the topology's own options after --)\n"
     )
 
 

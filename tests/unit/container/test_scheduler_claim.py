@@ -28,7 +28,7 @@ def test_it_starts_no_container_again(tmp_path: Path) -> None:
     state.set(TREE.execution, NODE.encode(execution))
     state.set(TREE.leaving, b"")
     with pytest.raises(
-        UserError, match=r"topology 't' is being killed \(try: heronpy kill t, if it stays so\)"
+        UserError, match=r"topology 't' is being killed \(try: heronpy kill t, if this lasts\)"
     ):
         scheduler_host.host(str(path))
     assert not state.exists(TREE.scheduler)

@@ -48,7 +48,7 @@ EXECUTION = Execution("id", "me", 0.0, "0", "test", "local", "localfs")
 
 def refused(what: str) -> str:
     ours = f"this is heronpy {RELEASE}, which reads format 1"
-    return f"{what} was written in format 3 by heronpy 0.4.0; {ours} (try: heronpy 0.4.0)"
+    return f"{what} was written in format 3 by heronpy 0.4.0; {ours} (try: use heronpy 0.4.0)"
 
 
 def newer(data: bytes) -> bytes:
@@ -85,7 +85,9 @@ def test_every_format_is_read_by_the_version_that_writes_it() -> None:
 
 
 def test_a_version_that_reads_two_formats_says_so() -> None:
-    with pytest.raises(OtherFormat, match=r"which reads format 2 and 3 \(try: the version that wrote it\)$"):
+    with pytest.raises(
+        OtherFormat, match=r"which reads format 2 and 3 \(try: use the version that wrote it\)$"
+    ):
         Format(3, frozenset({2, 3})).check(1, "", "a thing")
 
 
@@ -181,7 +183,7 @@ def test_a_process_that_speaks_another_protocol_does_not_start(config: Config) -
         TopologyLaunch.read_or_exit(path)
     assert left.value.code == (
         "error: the processes of 'words' speak protocol 2 of heronpy 0.4.0;"
-        f" this is heronpy {RELEASE}, which speaks protocol 1 (try: heronpy 0.4.0)"
+        f" this is heronpy {RELEASE}, which speaks protocol 1 (try: use heronpy 0.4.0)"
     )
 
 

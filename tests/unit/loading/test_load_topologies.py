@@ -205,7 +205,7 @@ FAILURES = {
     ),
     "no topology": (
         "",
-        "wordcount.py has no topology (try: a subclass of heronpy.Topology with specs in its body,"
+        "wordcount.py has no topology (try: define a heronpy.Topology with specs in its body,"
         " or TopologyBuilder(…).build_and_submit())",
     ),
     "a class inside a function": (
@@ -286,7 +286,7 @@ def test_a_package_in_the_current_folder_is_pointed_out(
         ),
         (
             "from heronpy.streamlet.builder import Builder",
-            "spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
+            "use spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
         ),
         (
             "import streamparse",

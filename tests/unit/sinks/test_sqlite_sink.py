@@ -162,5 +162,6 @@ def test_streams_with_different_fields_need_columns(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError) as caught, TopologyTest(Mixed) as run:
         run.run()
     assert str(caught.value) == (
-        "'out' reads streams with different fields (number; word) (try: 'sqlitesink.columns' in its config)"
+        "'out' reads streams with different fields (number; word)"
+        " (try: set 'sqlitesink.columns' in its config)"
     )

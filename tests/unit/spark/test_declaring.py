@@ -134,7 +134,7 @@ def test_another_schema_than_before_is_refused(tmp_path: Path) -> None:
         run(Other, tmp_path, [["a", 1]])
     assert str(caught.value) == (
         "'out' has the schema (word: string), and what it has written before has (word: string, count: int64)"
-        " (try: another name for it, or heronpy kill without --keep-checkpoints)"
+        " (try: give it another name, or heronpy kill without --keep-checkpoints)"
     )
 
 

@@ -183,7 +183,7 @@ def test_what_is_gone_before_it_was_read_is_an_error() -> None:
         reach({LANES[0]: Span(0, 2)}, store, "SegmentSink 'out'")
     assert str(caught.value) == (
         f"segments 3 to 4 of SegmentSink 'out' (lane {LANES[0]}) are gone: not all were read"
-        " (try: a new checkpointLocation, and a `reader` option for each query)"
+        " (try: use a new checkpointLocation, and a `reader` option for each query)"
     )
 
 

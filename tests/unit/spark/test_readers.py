@@ -110,7 +110,7 @@ def test_a_query_that_goes_on_must_find_its_place(kind: Kind) -> None:
         Reader(shelf_of(kind), "gone").enter(new=False)
     assert str(caught.value) == (
         "nobody has read as 'gone' since the segments were cleared, or it was forgotten"
-        " (try: a new checkpointLocation, to begin with what is there)"
+        " (try: use a new checkpointLocation, to begin with what is there)"
     )
 
 

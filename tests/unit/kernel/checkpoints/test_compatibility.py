@@ -54,7 +54,7 @@ def test_state_by_keys_fits_any_parallelism(parallelism: int) -> None:
 def test_the_number_of_key_groups_cannot_change() -> None:
     assert refusal(manifest(count=KEYED), plan(key_groups=128)) == (
         "checkpoint old@7 has 256 key groups, and topology 'new' has 128: the number cannot change"
-        " (try: topology.key.groups: 256 in its config)"
+        " (try: set topology.key.groups: 256 in its config)"
     )
 
 
@@ -90,7 +90,7 @@ def test_a_state_for_each_task_does_not_follow_keys() -> None:
     assert refusal(saved, plan(3, by_task=True)) == (
         "checkpoint old@7 has 2 instances of 'count' and not 3: state of count[0] (4 entries), count[1]"
         " (4 entries) is kept by task and does not move with its keys"
-        " (try: parallelism 2, or --allow-dropped-state if it is not wanted any more)"
+        " (try: use parallelism 2, or --allow-dropped-state if it is not wanted any more)"
     )
     check_compatible("old@7", saved, plan(3, by_task=True), drop=True)
     assert dropped(saved, plan(3, by_task=True)) == ["count"]
@@ -102,7 +102,7 @@ def test_by_shuffle_tasks_may_be_added_and_none_may_end_with_its_state() -> None
     assert dropped(saved, plan(3, SHUFFLED)) == []
     assert refusal(saved, plan(1, SHUFFLED)).startswith(
         "checkpoint old@7 has 2 instances of 'count' and not 1: state of count[1] (4 entries) belongs to no"
-        " key and ends with its task (try: parallelism 2"
+        " key and ends with its task (try: use parallelism 2"
     )
 
 

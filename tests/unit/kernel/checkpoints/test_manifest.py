@@ -40,7 +40,7 @@ def test_a_damaged_manifest_is_named(store: CheckpointStore) -> None:
         read_manifest(store, ref)
     assert str(damaged.value) == (
         f"object {PREFIX}/7/manifest in the checkpoint store is damaged: its checksum differs"
-        " (try: another checkpoint)"
+        " (try: use another checkpoint)"
     )
 
 

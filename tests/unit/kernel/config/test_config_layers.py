@@ -204,7 +204,7 @@ def test_a_component_has_a_table_of_its_own_where_any_key_goes(tmp_path: Path) -
 
 
 def test_a_key_of_the_topology_that_has_no_effect_is_refused(tmp_path: Path) -> None:
-    own = "(try: component.NAME.KEY, for a key of a component's own)"
+    own = "(try: use component.NAME.KEY for a key of a component's own)"
     with pytest.raises(ConfigError) as typo:
         load_config(environ={}, flags={"topology.stmgr": "2"})
     assert str(typo.value) == (
@@ -218,7 +218,7 @@ def test_a_key_of_the_topology_that_has_no_effect_is_refused(tmp_path: Path) -> 
         load_config(file, {})
     assert str(unheeded.value) == (
         f"topology.debug (from file {file}) means nothing to heronpy"
-        " (try: component.NAME.topology.debug, for a component that reads it)"
+        " (try: use component.NAME.topology.debug for a component that reads it)"
     )
 
 

@@ -65,7 +65,7 @@ def test_a_file_of_another_account_is_refused_unless_it_is_named(folder: Path) -
     give_away(folder / "heron.toml")
     assert refusal() == (
         f"the settings file heron.toml is not obeyed: {folder}/heron.toml belongs to the account with the id"
-        " 43210 (try: --config heron.toml, to name it yourself, or chown)"
+        " 43210 (try: name it with --config heron.toml, or chown it to your account)"
     )
     assert load_config("heron.toml", environ={})["log.level"] == "ERROR"
 
@@ -81,7 +81,7 @@ def test_a_file_that_all_may_write_is_refused(folder: Path, mode: int) -> None:
     file.chmod(mode)
     assert refusal() == (
         f"the settings file heron.toml is not obeyed: {file} can be written by other accounts"
-        f" (mode {mode:04o}) (try: chmod go-w {file}, or --config heron.toml, to name it yourself)"
+        f" (mode {mode:04o}) (try: chmod go-w {file}, or name it with --config heron.toml)"
     )
 
 
@@ -93,7 +93,7 @@ def test_a_folder_that_all_may_write_is_refused_also_with_a_file_of_our_own(fold
 def test_nobody_is_told_to_change_the_mode_of_a_folder_like_tmp(folder: Path) -> None:
     folder.chmod(0o1777)
     assert refusal().endswith(
-        "(mode 1777) (try: --config heron.toml, to name it yourself, or another folder)"
+        "(mode 1777) (try: name it with --config heron.toml, or move it to another folder)"
     )
 
 

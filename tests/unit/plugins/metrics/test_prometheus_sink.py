@@ -142,7 +142,7 @@ def test_a_port_in_use_is_named_with_what_to_try(start: Start, tmp_path: Path) -
             start(container=1, port=str(port - 1))
     assert str(error.value) == (
         f"cannot serve metrics on 127.0.0.1 port {port}: Address already in use"
-        " (try: another plugins.prometheus.port, or 0 for any free one)"
+        " (try: set another plugins.prometheus.port, or 0 for any free one)"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -152,7 +152,7 @@ def test_a_port_that_cannot_be_is_refused(start: Start, port: str) -> None:
     with pytest.raises(ConfigError) as error:
         start(port=port)
     assert str(error.value) == (
-        f"plugins.prometheus.port must be from 0 to 65533, got {port!r} (try: 0 for any free port)"
+        f"plugins.prometheus.port must be from 0 to 65533, got {port!r} (try: set it to 0 for any free port)"
     )
 
 
@@ -217,6 +217,6 @@ def test_without_the_library_the_error_says_how_to_get_it(tmp_path: Path) -> Non
 def test_a_misspelt_setting_is_refused() -> None:
     config = load_config(environ={}, flags={"plugins.prometheus.prot": "9400"})
     with pytest.raises(
-        ConfigError, match=r"has no setting plugins.prometheus.prot \(try: plugins.prometheus.port="
+        ConfigError, match=r"has no setting plugins.prometheus.prot \(try: --set plugins.prometheus.port="
     ):
         Prometheus.preflight(config, [1], here=True)

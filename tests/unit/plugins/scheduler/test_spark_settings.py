@@ -33,7 +33,7 @@ def _no_defaults_of_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_what_is_no_master_url_is_refused(master: str) -> None:
     with pytest.raises(
-        UserError, match=r"^scheduler\.spark\.master is '.*', which is no master URL of Spark"
+        UserError, match=r"^scheduler\.spark\.master is '.*', which is not a master URL of Spark"
     ):
         SparkScheduler.remote(config(master))
 
@@ -69,7 +69,7 @@ def test_as_many_slots_as_are_asked_for_on_this_machine() -> None:
         (
             "local[*]",
             ("spark.driver.memory=much",),
-            "spark.driver.memory is 'much', which is no size such as",
+            "spark.driver.memory is 'much', which is not a size such as",
         ),
         (
             "local[*]",

@@ -47,5 +47,5 @@ def test_a_java_that_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     java.write_text("#!/bin/sh\necho it is broken >&2\nexit 1\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(UserError, match=r"bin/java does not run: it is broken \(try: Java 17"):
+    with pytest.raises(UserError, match=r"bin/java does not run: it is broken \(try: install Java 17"):
         Java([], quiet=True)

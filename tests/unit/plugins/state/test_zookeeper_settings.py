@@ -45,7 +45,7 @@ def test_servers_that_others_reach_need_credentials_or_an_explicit_word(hosts: s
         open_with(hosts=hosts)
     far = hosts.split(",")[-1].rpartition(":")[0].strip("[]")
     assert str(told.value) == (
-        f"without credentials, all that reach ZooKeeper at {far} decide what your topologies run"
+        f"without credentials, all who reach ZooKeeper at {far} decide what your topologies run"
         " (try: --set state.zookeeper.credentials=FILE, or --set state.zookeeper.open=true to allow that)"
     )
     secret = tmp_path / "secret"
