@@ -18,7 +18,7 @@ from heronpy.kernel.tree.registrations import read_version
 
 log = logging.getLogger(__name__)
 
-#: seconds that those who hold it have to write it again
+#: seconds for a process that holds the node to write it again
 PATIENCE = int(2 * MEND_EVERY)
 
 
@@ -32,7 +32,7 @@ def read_execution(state: StateManager, topology: str, *, any_format: bool = Fal
 
 
 def known_execution(state: StateManager, topology: str) -> Execution | None:
-    """As read_execution() of any format, for what goes on whatever is damaged: None then, with a warning."""
+    """As read_execution() of any format, but None with a warning for a damaged node."""
     try:
         return read_execution(state, topology, any_format=True)
     except DamagedNode as damage:
@@ -51,8 +51,8 @@ def await_execution(
 ) -> None:
     """Return when the node can be read, or is missing.
 
-    A process that holds it writes it again. Where none has done so for a while, it is written as the launch
-    file knows it; but not where a process of an earlier execution may be left on another machine.
+    A process that holds it writes it again. Where none has done so for a while, it is written from the launch
+    file, but not where a process of an earlier execution may be left on another machine.
     """
     tries = 0
     while True:
@@ -72,7 +72,7 @@ def await_execution(
 
 
 def execution_of(launch: TopologyLaunch) -> Execution:
-    """What a launch file knows of it: all but who submitted it, when, and with which heronpy."""
+    """The execution as the launch file has it: without user, time and version of the submit."""
     config = Config.from_plain(launch.config)
     return Execution(
         id=launch.execution,

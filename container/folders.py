@@ -86,7 +86,7 @@ def renew_sockets(path: Path) -> None:
 
 
 def make_sockets_folder(launch: TopologyLaunch, container: int) -> None:
-    """The folder of one container's sockets. A UserError if another account can get at it."""
+    """The folder of one container's sockets. A UserError if another account can access it."""
     try:
         for folder in (Path(launch.sockets), launch.container_sockets(container)):
             own_folder(folder)
@@ -108,7 +108,7 @@ def _make_sockets(path: Path, launch: TopologyLaunch) -> None:
 
 
 def _write_launch(path: Path, launch: TopologyLaunch) -> None:
-    """All of it or, on a full disk, nothing. Durable: the state tree is worth nothing without it."""
+    """All of it or, on a full disk, nothing. Durable: the state tree is useless without it."""
     unfinished = path.with_suffix(".new")
     try:
         with open(unfinished, "wb", opener=private) as file:

@@ -1,4 +1,4 @@
-"""What becomes of a topology's checkpoints when it is killed."""
+"""Removes or keeps a topology's checkpoints when it is killed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clear_checkpoints(
     """Remove all that this execution has in the checkpoint store, or all but its complete checkpoints.
 
     What its components keep there goes as well, unless checkpoints are kept or it is to stay.
-    No process of the topology may be left, for it might write more.
+    No process of the topology may be left: it could write more.
     """
     tree = Tree(launch.topology)
     if not launch.execution:
@@ -35,7 +35,7 @@ def clear_checkpoints(
         return
     node = _node(state, tree)
     if keep and node is None:
-        return  # what is there may be a checkpoint
+        return  # the objects there may belong to a checkpoint
     objects = not keep and not keep_objects and _keeps_objects(state, tree)
     if not objects and not _has_saved(state, tree, node):
         return

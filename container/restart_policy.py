@@ -8,7 +8,7 @@ from heronpy.kernel.config import Config
 
 
 class Restarts(msgspec.Struct, frozen=True):
-    """What is remembered of one process between its deaths."""
+    """The restart history of one process."""
 
     #: restarts in all
     total: int = 0

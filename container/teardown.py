@@ -95,11 +95,11 @@ def kill_topology(
 
 
 def announce_leaving(state: StateManager, tree: Tree) -> None:
-    """Tell containers on other machines that the topology goes for good: the last one clears up there."""
+    """Mark the topology as leaving: the last container on each other machine then removes its files."""
     try:
         state.set(tree.leaving, b"")
     except StateError as error:
-        # a disk without room must not keep it alive
+        # a full disk must not keep the topology alive
         log.warning("its files on other machines may stay: %s", error)
 
 
@@ -122,7 +122,7 @@ def clear_topology(
     keep_checkpoints: bool,
     keep_objects: bool,
 ) -> None:
-    """Remove files, then nodes: while there is a node, somebody can find out what else is left."""
+    """Remove files, then nodes: as long as there is a node, a later kill finds what is left."""
     if launch is not None:
         clear_checkpoints(state, launch, keep=keep_checkpoints, keep_objects=keep_objects)
         if launch.sockets:
@@ -179,7 +179,7 @@ def _scheduler_of(launch: TopologyLaunch) -> str:
 
 
 def vanished(state: StateManager, path: str) -> bool:
-    """Wait a moment for a node to go; says whether it did."""
+    """Wait a moment until a node is gone; returns whether it is."""
     changed = threading.Event()
     watch = state.watch(path, changed.set)
     deadline = time.monotonic() + NODE_SECONDS

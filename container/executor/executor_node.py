@@ -1,4 +1,4 @@
-"""The executor's node in the state tree: its incarnation, and how its children are."""
+"""The executor's node in the state tree: its incarnation, and the state of its children."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 
 class ExecutorRecord:
-    """Our hold on the node: every write is a compare-and-set on top of our own last one.
+    """Ownership of the node: every write is a compare-and-set against this executor's last write.
 
-    VersionConflict says that another executor took our place, NodeMissing that the topology is gone.
+    VersionConflict means that another executor owns the container, NodeMissing that the topology is gone.
     """
 
     def __init__(self, state: StateManager, topology: str, container: int) -> None:
@@ -32,16 +32,16 @@ class ExecutorRecord:
         self.incarnation, self._version = self._take_over()
 
     def publish(self, children: dict[str, ChildView]) -> bool:
-        """Write if there is news; says whether there was."""
+        """Write the node if its value has changed; returns whether it has."""
         if children == self._written:
             return False
-        self._written = None  # if it fails, nobody knows what is there
+        self._written = None  # if the write fails, the value in the tree is unknown
         self._write(self._node(self.incarnation, os.getpid(), children))
         self._written = children
         return True
 
     def is_ours(self) -> bool:
-        """False when another executor took our place, or the topology is gone."""
+        """False when another executor owns the container, or the topology is gone."""
         try:
             self._reread()
         except (VersionConflict, NodeMissing):
@@ -49,7 +49,7 @@ class ExecutorRecord:
         return True
 
     def retire(self) -> None:
-        """Say that we ended. The node stays because the next executor needs the incarnation."""
+        """Mark this executor as ended. The node stays because the next executor needs the incarnation."""
         self._write(self._node(self.incarnation, 0, {}))
 
     def _write(self, node: ExecutorNode) -> None:
@@ -59,7 +59,7 @@ class ExecutorRecord:
         except DamagedNode as damage:
             self._mend(damage, node)
         except VersionConflict:
-            # a write of ours may have been carried out although the state tree could not say so
+            # a write may have succeeded although its confirmation was lost
             self._reread()
             self._version = self._state.set(self.path, value, version=self._version)
 

@@ -1,4 +1,4 @@
-"""The first process of a container: starts the others, keeps them alive, takes them along when it ends."""
+"""The first process of a container: starts the others, keeps them alive, ends them when it ends."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ from heronpy.kernel.tree.update import Update, packing_to_run
 
 log = logging.getLogger(__name__)
 
-#: another executor has our place, or the topology is gone
+#: another executor owns the container, or the topology is gone
 FENCED = 75
 
-#: how often the state tree hears of us at most, and how long we wait when it refuses
+#: shortest pause between two writes to the state tree, and the pause after one that failed
 PUBLISH_INTERVAL = 0.1
 STATE_RETRY = 1.0
 
@@ -74,7 +74,7 @@ class Executor:
         lifeline: int | None = None,
     ) -> None:
         self._launch_file = launch_file
-        #: ends with whoever started us, where that must take the container along
+        #: closes with the process that started this one, where the container must end with it
         self._lifeline = lifeline
         self._launch = TopologyLaunch.read(launch_file)
         self._tree = Tree(self._launch.topology)
@@ -103,7 +103,7 @@ class Executor:
         #: exits of children whose start is not confirmed yet
         self._early: dict[int, int] = {}
         self._publish_at = 0.0
-        #: how many ends of children have been told, or tried to
+        #: how many ends of children have been reported, or were tried to be
         self._ends = 0
         self._stopping = False
         #: when to read the plan; None while it has not changed
@@ -115,7 +115,7 @@ class Executor:
         self._mender = self._holding(read_execution(state, self._launch.topology))
 
     def _holding(self, execution: Execution | None) -> Mender:
-        """What this process can write again when it is damaged and no master lives that would."""
+        """The nodes that this process can write again when they are damaged and no master does."""
         mender, tree = Mender(self._state), self._tree
         if execution is not None and execution.id == self._launch.execution:
             mender.hold(tree.execution, Execution, lambda: NODE.encode(execution))
@@ -126,7 +126,7 @@ class Executor:
         return mender
 
     def run(self) -> int:
-        """One turn after the other until asked to stop, then until nobody is left."""
+        """One turn after the other until asked to stop, then until no child is left."""
         self._startup()
         while not self._stopping:
             self._turn()
@@ -157,7 +157,7 @@ class Executor:
             self._read_plan(clock)
         beaten = [each for each, line in self._supervisor.lifelines() if has_beaten(line)]
         self._supervisor.hear(beaten, clock)
-        # Before a successor starts: what it causes elsewhere is never known before the end it follows from.
+        # Before a successor starts, so that its effects are never visible before the end that caused them.
         self._publish(clock)
         self._supervisor.tick(clock)
         silent_after = self._nursery.silent_after()
@@ -196,14 +196,14 @@ class Executor:
     def _read_plan(self, clock: Moment) -> None:
         self._read_plan_at = None
         try:
-            # the update first: the packing plan changes before it is over, so nobody is dropped in between
+            # the update first: the packing plan changes before it is over, so no child is dropped in between
             update = read(self._state, self._tree.update, Update)
             packing = needed(self._state, self._tree.packing_plan, PackingPlan)
             topology = self._definition = needed(self._state, self._tree.definition, LogicalPlan)
             start = self._config.text("container.start")
             wanted = wanted_children(self._container, packing_to_run(packing, update), topology, start)
         except NodeMissing:
-            # between two steps of a submit or a kill: the watch tells when that has passed
+            # between two steps of a submit or a kill: the watch fires when that has passed
             return
         except HeronError as error:
             log.error("cannot apply the plan: %s", error)
@@ -213,7 +213,7 @@ class Executor:
         self._supervisor.want(wanted, clock, self._patience)
 
     def _packing_in_force(self) -> bytes:
-        """As it was read; nothing when there may be another by now."""
+        """The packing plan as it was read; empty when it may have changed since."""
         plan = reported(self._state, self._tree.physical_plan, PhysicalPlan)
         known = self._packing
         return known.to_json() if known and plan and plan.epoch == known.epoch else b""
@@ -226,7 +226,7 @@ class Executor:
             pid = spawn(self._launch_file, start, lifeline, self._child_command)
             self._supervisor.on_started(start.child.incarnation, pid, _clock())
         except OSError as error:
-            # a fresh process, be it the child or the zygote, could not be made; whoever runs is not concerned
+            # a fresh process, be it the child or the zygote, could not be started; the others run on
             for incarnation in {start.child.incarnation, *self._nursery.close()}:
                 self._supervisor.on_start_failed(incarnation, str(error), _clock())
 
@@ -246,7 +246,7 @@ class Executor:
                 self._supervisor.on_exit(reply.pid, self._early.pop(reply.pid), clock)
 
     def _on_zygote_lost(self, reason: str, clock: Moment) -> None:
-        """Children that run do not notice. One it forked without telling us must not run beside the next."""
+        """Running children are not affected. One forked without a reply must not run beside its successor."""
         unanswered = self._nursery.close()
         if unanswered:
             end_strangers(self._supervisor.pids(), same_session=self._container == 0)
@@ -262,9 +262,9 @@ class Executor:
             self._early.clear()
 
     def _beat(self, clock: Moment) -> None:
-        """Show the scheduler's process that this one runs."""
+        """Write the heartbeat that the scheduler's process reads."""
         self._pulse_at = clock.now + self._pulse.interval
-        # children do so themselves, but not for what their own children write
+        # children do so for their own output, but not for that of the processes they start
         cap_logs(self._launch.logs, self._log_caps)
         self._mender.look()
         try:
@@ -276,13 +276,13 @@ class Executor:
 
     def _publish(self, clock: Moment) -> None:
         if self._ends != self._supervisor.ends:
-            # an end is told without delay
+            # an end is reported without delay
             self._ends, self._publish_at = self._supervisor.ends, 0.0
         if clock.now < self._publish_at:
             return
         self._publish_at = 0.0
         if self._exit_code == FENCED:
-            return  # nothing there is ours
+            return  # nothing in the tree belongs to this executor
         try:
             if self._touched:
                 self._touched = False
@@ -301,7 +301,7 @@ class Executor:
         if self._exit_code != FENCED:
             log.error("another executor has this container, or the topology is gone: ending")
         self._stopping, self._exit_code = True, FENCED
-        # at once, and nobody else is started
+        # at once, and no other child is started
         self._supervisor.kill_all()
         self._supervisor.want((), _clock(), self._patience)
 
@@ -314,7 +314,7 @@ class Executor:
         shutil.rmtree(self._launch.container_sockets(self._container), ignore_errors=True)
         try:
             self._record.retire()
-            # registrations of children that are gone; they would lead peers astray
+            # registrations of ended children would mislead peers
             folder = f"{self._tree.containers}/{self._container}"
             for name in self._state.children(folder):
                 if name != "executor":
@@ -355,7 +355,7 @@ def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[st
 
 
 def take_lifeline() -> int:
-    """Standard input, which closes when whoever started us is gone: ours alone, and no child's."""
+    """Standard input, which closes when the parent process is gone; not inherited by children."""
     line = os.dup(0)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -371,7 +371,7 @@ def run_container(
     child: Sequence[str] = CHILD,
     lifeline: int | None = None,
 ) -> int:
-    """Be the container, unless its topology is gone; the exit status."""
+    """Run the container, unless its topology is gone; returns the exit status."""
     launch = TopologyLaunch.read(launch_file)
     _await_execution(state, launch, container, lifeline)
     if not is_current(state, launch):
@@ -389,7 +389,7 @@ def run_container(
 def _await_execution(
     state: StateManager, launch: TopologyLaunch, container: int, lifeline: int | None
 ) -> None:
-    """With signs of life: who waits for a damaged node is not to be replaced by another that waits."""
+    """Wait with heartbeats: an executor replaced while it waits for a damaged node would only wait again."""
     try:
         is_current(state, launch)
         return

@@ -1,4 +1,4 @@
-"""Waits for children that ended, and ends processes that nobody looks after any more."""
+"""Waits for children that ended, and ends orphaned processes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from heronpy.kernel.machine.processes import Process, processes
 def reap() -> Iterator[tuple[int, int]]:
     """Pid and wait status of every child that has ended by now.
 
-    What a child has forked, and left in its process group, ends with it: nobody else would end the workers of
-    a bolt that crashes again and again. Its pid is not free until it is waited for, so the group is its own.
+    What a child has forked, and left in its process group, ends with it: nothing else would end the workers
+    of a bolt that crashes repeatedly. Its pid is not free until it is waited for, so the group is its own.
     """
     while True:
         try:

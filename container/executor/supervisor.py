@@ -1,4 +1,4 @@
-"""Keeps the children of one executor alive: who should run, who runs, who is due."""
+"""Keeps the children of one executor alive: which should run, which run, which are due to start."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 #: the incarnation of the first executor that a container has
 FIRST = 1
 
-#: a child that has said nothing for this long, or half of what is deadly, is worth a word in status
+#: a child without a heartbeat for this long, or for half of the silence limit, is shown as silent
 QUIET_SECONDS = 3.0
 
-#: a child says its first word when all is imported and its loop turns; on a busy machine that takes a while
+#: the first heartbeat comes when all is imported and the loop runs; on a busy machine that takes a while
 START_SECONDS = 30.0
 
 
@@ -41,14 +41,14 @@ class DesiredChild(msgspec.Struct, frozen=True):
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """One moment on both clocks: deadlines use the monotonic one, people the other."""
+    """One moment on both clocks: monotonic for deadlines, wall clock for display."""
 
     now: float
     wall: float
 
 
 class SupervisedChild:
-    """One child, over all its lives."""
+    """One child, over all its restarts."""
 
     def __init__(self, wanted: DesiredChild, clock: Moment) -> None:
         self.wanted = wanted
@@ -70,7 +70,7 @@ class SupervisedChild:
         self.verdict = ""
         self.last_exit = ""
         self.since = clock.wall
-        #: it has died too often; only a restart of the container tries again
+        #: given up after too many restarts; only a restart of the container tries again
         self.given_up = False
 
     def view(self, *, quiet: bool) -> ChildView:
@@ -83,7 +83,7 @@ class SupervisedChild:
         return ChildView(self.pid, state, self.restarts.total, self.last_exit, self.since, streak, self.gone)
 
     def signal(self, number: signal.Signals) -> None:
-        # a child that was not reaped keeps its pid, so this cannot hit a stranger
+        # a child that is not reaped keeps its pid, so this cannot hit another process
         if self.pid:
             os.kill(self.pid, number)
 
@@ -91,18 +91,18 @@ class SupervisedChild:
         """End it with all that it forked, even if it is stopped."""
         self.signal(signal.SIGKILL)
         if self.pid:
-            # it has a group only once it has come as far as to make one
+            # the process group exists only once the child has made it
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
 
     def let_go(self) -> None:
-        """Close the lifeline: should the process still run, it ends."""
+        """Close the lifeline: if the process still runs, it ends."""
         if self.lifeline is not None:
             self.lifeline.close()
             self.lifeline = None
 
 
-#: told how to start a child; the pid comes back through Supervisor.on_started
+#: called to start a child; the pid comes back through Supervisor.on_started
 StartChild = Callable[[DesiredChild, Start, int], None]
 
 
@@ -133,7 +133,7 @@ class Supervisor:
         self._leaving: list[SupervisedChild] = []
 
     def want(self, wanted: Iterable[DesiredChild], clock: Moment, patience: float) -> None:
-        """Start who is new and end who is not in the list; touch no other."""
+        """Start the children that are new and end those that are not in the list; touch no other."""
         by_name = {each.name: each for each in wanted}
         for name, ward in list(self._wards.items()):
             if by_name.get(name) != ward.wanted:
@@ -144,19 +144,19 @@ class Supervisor:
                 self._wards[name] = SupervisedChild(each, clock)
 
     def lifelines(self) -> list[tuple[int, socket.socket]]:
-        """Incarnation and our end of the lifeline of everybody who should give signs of life."""
+        """Incarnation and lifeline of every child that should send heartbeats."""
         lines = ((ward.incarnation, ward.lifeline) for ward in self._wards.values())
         return [(incarnation, line) for incarnation, line in lines if line is not None]
 
     def hear(self, beaten: Iterable[int], clock: Moment) -> None:
-        """These have given a sign of life since the last call. Must come before tick(), which judges."""
+        """These have sent a heartbeat since the last call. Call it before tick(), which judges silence."""
         self._vigil.look(clock.now)
         for incarnation in beaten:
             if self._vigil.awaits(incarnation):
                 self._vigil.hear(incarnation)
 
     def tick(self, clock: Moment) -> None:
-        """Start who is due; kill who is silent, or was asked to leave and has not."""
+        """Start the children that are due; kill those that are silent or have not ended in time."""
         for ward in self._wards.values():
             if not ward.incarnation and not ward.given_up and ward.due <= clock.now:
                 self._launch(ward, clock)
@@ -175,7 +175,7 @@ class Supervisor:
                 ward.signal(signal.SIGKILL)
 
     def next_deadline(self) -> float | None:
-        """When tick() has something to do, if nothing happens before."""
+        """When tick() is due next, if nothing happens before."""
         due = [ward.due for ward in self._wards.values() if not ward.incarnation and not ward.given_up]
         patience = [ward.patience for ward in self._leaving if ward.patience is not None]
         look = self._vigil.next_look()
@@ -191,7 +191,7 @@ class Supervisor:
                     self._vigil.expect(incarnation, START_SECONDS)
 
     def on_exit(self, pid: int, status: int, clock: Moment) -> bool:
-        """A child was reaped; False when it is none of ours."""
+        """A process was reaped; False when it is not a known child."""
         for ward in (*self._wards.values(), *self._leaving):
             if ward.pid == pid:
                 self._ended(ward, describe_exit(status), clock)
@@ -207,7 +207,7 @@ class Supervisor:
         return {ward.pid for ward in (*self._wards.values(), *self._leaving) if ward.pid}
 
     def idle(self) -> bool:
-        """True when nobody is wanted and nobody is left."""
+        """True when no child is wanted and none is left."""
         return not self._wards and not self._leaving
 
     def view(self) -> dict[str, ChildView]:
@@ -218,9 +218,9 @@ class Supervisor:
         }
 
     def kill_all(self) -> None:
-        """End everybody without a word, for another executor has our place.
+        """SIGKILL all children, because another executor owns the container.
 
-        Given time, they would clear sockets on their way out that are those of their successors by now.
+        A graceful end would remove sockets that belong to their successors by now.
         """
         for ward in (*self._wards.values(), *self._leaving):
             ward.kill()

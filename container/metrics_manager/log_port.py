@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class LogPort:
-    """Listens on TCP, for those who are registered as clients of the topology."""
+    """Listens on TCP for processes that are registered as clients of the topology."""
 
     def __init__(
         self, logs: Path, tree: Tree, state: StateManager, reactor: Reactor, transport: Transport

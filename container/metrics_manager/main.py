@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
-    """Collect and pass on metrics until told to end."""
+    """Collect and pass on metrics until asked to end."""
     config = Config.from_plain(launch.config)
     state = open_state(config)
     reactor = Reactor()
@@ -82,7 +82,7 @@ class MetricsManager:
         self._master = MasterConnection(transport, state, self._tree, identity)
         self._follower = NodeFollower(state, reactor, self._refresh)
         self._tasks: dict[int, PlacedTask] = {}
-        #: task id, or the name of a process that is no task
+        #: task id, or the name of a process that is not a task
         self._reports: dict[int | str, MetricsReport] = {}
         self._sinks: dict[str, MetricSink] = {}
         self._mailbox = Mailbox(self._router, log)

@@ -29,7 +29,7 @@ LOG_FORMAT = "%(asctime)s %(levelname)s [%(name)s] %(message)s"
 
 
 class Start(msgspec.Struct, frozen=True):
-    """All that a new child is told; `child.lifeline` is its number for the socket."""
+    """All that a new child is given; `child.lifeline` is the descriptor of its socket."""
 
     child: Child
     log: str

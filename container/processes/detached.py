@@ -1,4 +1,4 @@
-"""Starts a process that outlives us, in a session of its own."""
+"""Starts a process that outlives this one, in a session of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def start_detached(argv: Sequence[str], log_file: Path) -> int:
-    """Its pid. It has neither our terminal nor our pipes; what it says goes to the end of the log file."""
+    """Returns the pid. The process has no terminal and no pipes; its output goes to the log file."""
     return os.posix_spawn(
         argv[0],
         list(argv),

@@ -63,9 +63,9 @@ class Zygote:
             try:
                 importlib.import_module(module)
             except Exception as error:
-                # the child that needs the module will say so in its own log
+                # the child that needs the module reports it in its own log
                 log.warning("could not import %s: %s", module, error)
-        # found here once for all: a task that is to be saved, or to load, would have others wait for it
+        # imported here once: a task that imports it when it saves or loads keeps others waiting
         installed()
         prepare_structs()
         # frozen objects are never visited by a child's collector, so their pages stay shared
@@ -75,7 +75,7 @@ class Zygote:
     def _fork(self, start: Start, lifeline: int) -> Forked:
         """Fork twice, so that the child is inherited by the executor, which is a subreaper.
 
-        The reply goes out after the process between has ended: from then on the executor can wait for
+        The reply is sent after the intermediate process has ended: from then on the executor can wait for
         the child, and a child that died at once stays a zombie until it does.
         """
         incarnation = start.child.incarnation

@@ -103,16 +103,16 @@ class ZygoteClient:
         return bool(self._queue or self._asked)
 
     def silent_after(self) -> float | None:
-        """When to lose patience with the zygote, unless it answers before."""
+        """When the zygote counts as hung, unless it answers before."""
         return min(self._asked.values()) + SILENCE_SECONDS if self._asked else None
 
     def kill(self) -> None:
-        """End a zygote that hangs; replies() tells when it is gone."""
+        """End a zygote that hangs; replies() raises when it is gone."""
         log.warning("zygote %d does not answer, killed", self.pid)
         os.kill(self.pid, signal.SIGKILL)
 
     def close(self) -> list[int]:
-        """Let go of the zygote, which then ends; returns the incarnations it was asked for in vain."""
+        """Disconnect the zygote, which then ends; returns the incarnations it was asked for in vain."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

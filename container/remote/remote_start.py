@@ -33,10 +33,10 @@ from heronpy.kernel.tree.paths import Tree
 
 log = logging.getLogger(__name__)
 
-#: what a scheduler may say about the address of this machine
+#: what a scheduler may set about the address of this machine
 HOST = "_HERONPY_HOST"
 
-#: seconds after which a folder that nobody holds is taken for what a container left that was killed
+#: seconds after which a folder without a lock holder counts as left by a killed container
 STALE = 86400.0
 
 
@@ -51,7 +51,7 @@ class RemoteStart:
         os.set_inheritable(lock, False)
 
     def write_output_to(self, name: str) -> None:
-        """From now on this process speaks to a log of the topology."""
+        """Redirect the output of this process to a log of the topology."""
         make_private(self.launch.logs)
         log_file = os.open(self.launch.logs / f"{name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         for descriptor in (1, 2):
@@ -60,7 +60,7 @@ class RemoteStart:
         configure_logging(self.launch)
 
     def succeed(self, container: int) -> None:
-        """End what an earlier life of the container has left on this machine, and take its place."""
+        """End the processes that an earlier run of the container left on this machine, and take its place."""
         record = self.root / f"container-{container}.session"
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
             SESSION.decode(record.read_bytes(), Session, str(record), any_format=True).kill(
@@ -72,7 +72,7 @@ class RemoteStart:
         draft.replace(record)
 
     def take_address(self, state: StateManager) -> None:
-        """Where peers find this machine, unless the user has said so: a setting, for all children."""
+        """Set the address at which peers find this machine, for all children, unless the user has set it."""
         config = self.launch.config
         if Config.from_plain(config).origin("transport.host") == DEFAULT:
             values = {**config["values"], "transport.host": os.environ.get(HOST) or state.own_address}
@@ -83,7 +83,7 @@ class RemoteStart:
             draft.replace(self.launch_file)
 
     def leave(self, state: StateManager) -> None:
-        """Remove the folder if the topology is gone and nobody else of it is here."""
+        """Remove the folder if the topology is gone and no other container of it runs here."""
         try:
             leaving = state.exists(Tree(self.launch.topology).leaving)
             if not leaving and is_current(state, self.launch):
@@ -130,7 +130,7 @@ def main(argv: Sequence[str]) -> int:
     role, launch_file, lock, *words = argv
     guest = RemoteStart(Path(launch_file), int(lock))
     config = Config.from_plain(guest.launch.config)
-    with contextlib.suppress(PermissionError):  # whoever started us did so in a session of our own
+    with contextlib.suppress(PermissionError):  # this process was started in a session of its own
         os.setsid()
     try:
         refuse_missing_plugins(config, installed())

@@ -1,4 +1,4 @@
-"""What containers on other machines need is uploaded at submit, and removed when nobody needs it any more."""
+"""What containers on other machines need is uploaded at submit, and removed when it is no longer needed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def upload(launch: TopologyLaunch, registry: Registry, source: Source) -> tuple[Shipped, ...]:
-    """Pack, upload, and say what containers must be given."""
+    """Pack and upload; returns what containers must be given."""
     config = Config.from_plain(launch.config)
     secrets = secret_settings(config, registry)
     uploader = open_uploader(config, registry)
@@ -56,7 +56,7 @@ def uploads_of(state: StateManager, topology: str) -> set[str]:
 
 
 def clear_uploads(config: Config, names: set[str]) -> None:
-    """Remove what nobody needs any more. The topology must go whether or not its files can."""
+    """Remove uploads that are no longer needed. A failure must not keep the topology from being killed."""
     if not names:
         return
     try:
@@ -78,7 +78,7 @@ def _put(uploader: Uploader, path: Path, name: str, execution: str) -> Shipped:
 
 
 def _object(name: str, checksum: str, execution: str) -> str:
-    """What the uploader calls it: by content, and by owner, for whoever removes it knows of no others."""
+    """Name of the object: by content, and by owner, because the remover knows only its own uploads."""
     return f"{checksum}-{execution}{Path(name).suffix}"
 
 

@@ -1,4 +1,4 @@
-"""Describes the containers of one topology to whatever scheduler runs them."""
+"""Describes the containers of one topology to the scheduler that runs them."""
 
 from __future__ import annotations
 

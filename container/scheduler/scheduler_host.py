@@ -38,17 +38,17 @@ READY = b"ready"
 
 
 class SchedulerStartFailed(UserError):
-    """The scheduler's process did not come up; why is in its log."""
+    """The scheduler's process did not start; the reason is in its log."""
 
 
-#: lines of its log that are shown when it does not come up
+#: lines of its log that are shown when it does not start
 TAIL = 10
 
 
 def start(file: Path, *, timeout: float = 120.0) -> None:
     """Start the process in the background; returns when it has started the containers, or another has them.
 
-    It keeps neither our terminal nor our pipes; what it says goes to the topology's logs/scheduler.log.
+    It inherits no terminal and no pipes; its output goes to the topology's logs/scheduler.log.
     """
     path = Path(file).resolve()
     launch = TopologyLaunch.read(path)
@@ -74,7 +74,7 @@ def start(file: Path, *, timeout: float = 120.0) -> None:
 
 
 def revive(config: Config, state: StateManager, name: str) -> bool:
-    """Start a topology again that has nobody left to do so, as after a reboot; says whether that was so."""
+    """Start a topology again of which no process is left, as after a reboot; returns whether it did."""
     tree, file = Tree(name), launch_file(config, name)
     if state.exists(tree.scheduler) or state.exists(tree.master):
         return False
@@ -111,7 +111,7 @@ def _start_elsewhere(file: Path, launch: TopologyLaunch, timeout: float) -> None
 def _run_detached(file: Path, log_file: Path, ready: int) -> None:
     command = [sys.executable, "-P", "-m", MODULE]
     with open(log_file, "ab", opener=private) as output:
-        # returns soon: it forks away from us as soon as it can
+        # returns soon: the process detaches as soon as it can
         subprocess.run(
             [*command, str(file), "--ready", str(ready)],
             stdin=subprocess.DEVNULL,
@@ -124,7 +124,7 @@ def _run_detached(file: Path, log_file: Path, ready: int) -> None:
 
 
 def host(file: str, ready: int | None = None) -> None:
-    """Take the topology's scheduler node, or leave it to whoever has it; then serve."""
+    """Claim the topology's scheduler node and serve; return at once if another process has it."""
     launch = TopologyLaunch.read(file)
     configure_logging(launch)
     config = Config.from_plain(launch.config)
@@ -134,7 +134,7 @@ def host(file: str, ready: int | None = None) -> None:
         await_execution(state, launch)
         scheduler = _claim(launch, state, registry)
         while scheduler is None and launch.keeper == "framework" and is_current(state, launch):
-            # the framework took our predecessor for dead: soon the state tree will, too
+            # the framework considers the predecessor dead: its node in the state tree expires soon
             vanished(state, Tree(launch.topology).scheduler)
             scheduler = _claim(launch, state, registry)
         if scheduler is None:
@@ -170,7 +170,7 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
         log.info("another process has %s", name)
         return None
     if not is_current(state, launch):
-        # killed in between: our node must not be all that is left of it
+        # killed in between: this node must not be all that is left of the topology
         state.delete(tree.scheduler)
         if not state.children(tree.root):
             state.delete(tree.root)

@@ -38,9 +38,9 @@ log = logging.getLogger(__name__)
 
 #: longest wait for a scheduler that can be woken, and for one that cannot
 LONG, SHORT = 60.0, 0.25
-#: how soon a plan is tried again that a scheduler could not follow
+#: pause before a plan that a scheduler could not apply is tried again
 FOLLOW_AGAIN = 5.0
-#: how soon we go on after the state tree could not be read
+#: pause after the state tree could not be read
 STATE_RETRY = 1.0
 
 
@@ -61,7 +61,7 @@ class SchedulerLoop:
         self._mender = Mender(state)
         self._mender.hold(self._tree.packing_plan, PackingPlan, self._packing_in_force)
         self._mender.hold(self._tree.waiting, Waiting, lambda: NODE.encode(Waiting(self._waiting)))
-        #: when to try again to follow a plan that could not be followed
+        #: when to try again to apply a plan that could not be applied
         self._follow_at = 0.0
         shipped = read_shipped(state, self._name)
         self._launcher = TopologyLauncher(launch_file, self._launch, self._plan, shipped)
@@ -71,9 +71,9 @@ class SchedulerLoop:
         self._started: dict[int, float] = {}
         #: when to start a container that ended
         self._due: dict[int, float] = {}
-        #: containers that died too often; only a restart that somebody asks for tries again
+        #: containers given up after too many restarts; only a requested restart tries again
         self._given_up: set[int] = set()
-        #: containers without room, as the state tree says it
+        #: containers that wait for resources, as written to the state tree
         self._waiting = (reported(state, self._tree.waiting, Waiting) or Waiting()).containers
         self._pulses = HeartbeatReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
@@ -87,7 +87,7 @@ class SchedulerLoop:
         self._stopping = False
 
     def run(self, on_ready: Callable[[], None]) -> None:
-        """Until the topology is killed, or this process is asked to go; containers outlive the latter."""
+        """Until the topology is killed, or this process is asked to end; containers outlive the latter."""
         pulse = HeartbeatNode(
             self._state, self._tree.scheduler_pulse, self._config.number("container.silence")
         )
@@ -170,7 +170,7 @@ class SchedulerLoop:
             return is_current(self._state, self._launch)
 
     def _mend(self) -> None:
-        """Write again what is damaged of what this process says of itself, and holds of others."""
+        """Write damaged nodes again: those of this process, and those that it has copies of."""
         self._mender.look()
         try:
             read(self._state, self._tree.scheduler, SchedulerNode)
@@ -181,7 +181,7 @@ class SchedulerLoop:
             self._state.create(self._tree.scheduler, NODE.encode(node), ephemeral=True)
 
     def _packing_in_force(self) -> bytes:
-        """As it was read; nothing when there may be another by now."""
+        """The packing plan as it was read; empty when it may have changed since."""
         plan = reported(self._state, self._tree.physical_plan, PhysicalPlan)
         known = self._packing
         return known.to_json() if plan is not None and plan.epoch == known.epoch else b""
@@ -195,7 +195,7 @@ class SchedulerLoop:
             self._waiting = waiting
 
     def _claim_again(self) -> None:
-        """The state tree took us for dead: another may have been started, which then does our work."""
+        """The node of this process has expired: claim it again, unless a successor has it."""
         session = self._state.session
         node = SchedulerNode.of_this_process(self._scheduler.links())
         try:
@@ -212,7 +212,7 @@ class SchedulerLoop:
         before = time.monotonic()
         exits = list(self._scheduler.watch(timeout if wakeable else min(timeout, SHORT)))
         if not exits and time.monotonic() - before < min(timeout, SHORT):
-            # woken, or a scheduler that does not wait: the pause tells them apart
+            # woken, or a scheduler that does not wait: the pause distinguishes them
             self._pause(min(timeout, SHORT))
         return exits
 
@@ -223,13 +223,13 @@ class SchedulerLoop:
         self._wakeup.drain()
 
     def _look_for_silent(self, now: float) -> None:
-        """An executor that has given signs of life and gives none any more is stopped, or hangs."""
+        """An executor whose heartbeats have ceased is stopped, or hangs."""
         vigil = self._pulses.vigil
         self._look_at = now + vigil.interval
         paths = {self._tree.pulse(each): each for each in self._everyone() if self._runs(each)}
         self._pulses.look(now, paths)
-        # One at a time: when it was stopped while it held a lock of the state tree, the others cannot show
-        # that they live until it is gone, and it is the one that has not for the longest time.
+        # One at a time: an executor stopped while it holds a lock of the state tree blocks the heartbeats of
+        # the others until it is gone, and it is the one that has been silent the longest.
         silent = max(vigil.silent(), key=vigil.quiet, default="")
         if silent:
             how = f"silent for {vigil.quiet(silent):.0f} s"
@@ -238,7 +238,7 @@ class SchedulerLoop:
                 self._on_end(paths[silent], how)
 
     def _look_for_master(self, now: float) -> None:
-        """The Topology Master misses others; its own container, cut off with it, only we can miss."""
+        """The Topology Master detects lost containers; only this process can detect that its own is lost."""
         present = self._state.exists(self._tree.pulse(0))
         self._missed.look(now)
         if present:
@@ -254,7 +254,7 @@ class SchedulerLoop:
         return container not in self._due and container not in self._given_up
 
     def _on_end(self, container: int, how: str, *, hopeless: bool = False) -> None:
-        """It ended, or must: it is started again, which ends whatever is left of it."""
+        """The container ended, or must end: it is started again, which ends what is left of it."""
         now = time.monotonic()
         past = self._restarts.get(container, Restarts())
         started = self._started.get(container, now)
@@ -269,7 +269,7 @@ class SchedulerLoop:
         log.warning("container %d ended (%s), restart in %.1f s", container, how, at - now)
 
     def _begin_anew(self, containers: Iterable[int]) -> None:
-        """They were started because somebody wished so, or are new to us: what was before does not count."""
+        """They were started on request, or are new: their restart history is forgotten."""
         now = time.monotonic()
         for container in containers:
             self._due.pop(container, None)
@@ -291,13 +291,13 @@ class SchedulerLoop:
             try:
                 self._scheduler.on_restart([container])
             except Exception:
-                # a full disk, or a plugin's mistake: the others still need us, and it may pass
+                # a full disk, or a plugin's mistake: it may pass, and the others still need this process
                 log.exception("container %d could not be started", container)
                 self._on_end(container, "could not be started")
 
     def _wished(self) -> PackingPlan:
-        """Who should run now: while an update is on its way, those of both plans."""
-        # the update first: the packing plan changes before it is over, so nobody is dropped in between
+        """The containers that should run now: during an update, those of both plans."""
+        # the update first: the packing plan changes before it is over, so no container is dropped in between
         self._update = read(self._state, self._tree.update, Update)
         self._packing = needed(self._state, self._tree.packing_plan, PackingPlan)
         return packing_to_run(self._packing, self._update)
@@ -308,7 +308,7 @@ class SchedulerLoop:
         except NodeMissing:
             return
         except DamagedNode as damage:
-            # who runs goes on running; what is wished is known again when it is mended
+            # running containers keep running; the plan is read again when the node is repaired
             log.warning("could not read the plan: %s", damage)
             self._follow_at = now + STATE_RETRY
             return
@@ -323,7 +323,7 @@ class SchedulerLoop:
             if self._update is None or self._update.phase not in BOTH_RUN:
                 self._follow_at = now + FOLLOW_AGAIN
                 return
-            # some may have been started: by taking the plan for followed, they end when it is rolled back
+            # some may have been started: with the plan marked as applied, they end when it is rolled back
             reason = " ".join(str(error).split()) or type(error).__name__
             failure = UpdateFailure(self._update.epoch, reason)
             self._state.set(self._tree.update_failure, NODE.encode(failure))
@@ -334,7 +334,7 @@ class SchedulerLoop:
             self._forget(container)
 
     def _forget(self, container: int) -> None:
-        """It has left the plan. The executor's node stays: incarnations must not begin anew with the id."""
+        """It has left the plan. The executor's node stays: incarnations must not start over."""
         self._due.pop(container, None)
         folder = f"{self._tree.containers}/{container}"
         for name in self._state.children(folder):
@@ -348,7 +348,7 @@ class SchedulerLoop:
             except Exception as error:
                 log.exception("%s failed", request.kind)
                 reason = str(error) or type(error).__name__
-                # nobody waits for the answer to a replacement
+                # a replacement is requested without waiting for an answer
                 answer_request(self._state, path, request, "" if request.kind == "replace" else reason)
                 continue
             if self._stopping:
@@ -359,7 +359,7 @@ class SchedulerLoop:
         if request.kind == "kill":
             require_store(self._state, self._launch, keep=request.keep_checkpoints)
             if self._launch.keeper != "master":
-                # who asks may be on a machine that does not know that
+                # the request may come from a machine that does not know that
                 announce_leaving(self._state, self._tree)
             self._scheduler.on_kill()
             work = Path(self._launch.work)
@@ -385,7 +385,7 @@ class SchedulerLoop:
             return
         waiting = self._scheduler.waiting()
         for container in chosen:
-            # who has no room yet gets none by being asked for again
+            # asking again does not make room for a container that waits for it
             if self._runs(container) and container not in waiting:
                 self._on_end(container, request.reason)
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 MODULE = "heronpy.container.scheduler.scheduler_host"
 
-#: how long it may take to end after its last act
+#: how long it may take to end after its last action
 END_SECONDS = 5.0
 
 
@@ -46,13 +46,13 @@ class SchedulerNode(msgspec.Struct, frozen=True):
 
 
 def links(state: StateManager, topology: str) -> dict[str, str]:
-    """Where a person can look, as its scheduler says; nothing while it has no process."""
+    """Web pages about the topology that its scheduler names; empty while it has no process."""
     node = reported(state, Tree(topology).scheduler, SchedulerNode)
     return node.links if node is not None else {}
 
 
 class SchedulerProcess:
-    """Held by a pidfd, so that its pid cannot change hands meanwhile."""
+    """Held by a pidfd, so that its pid cannot be reused in the meantime."""
 
     def __init__(self, state: StateManager, path: str) -> None:
         #: whether some process, here or elsewhere, has this node
@@ -106,12 +106,12 @@ class SchedulerProcess:
 
     @property
     def stopped(self) -> bool:
-        """Whether it would not hear a request."""
+        """Whether it is stopped, so that it would not answer a request."""
         seen = process(self._pid) if self._pidfd is not None else None
         return seen is not None and seen.stopped
 
     def kill(self, why: str) -> None:
-        """It must start nothing while another does its work."""
+        """End it: it must start nothing while another process does its work."""
         if self._pidfd is not None:
             log.warning("the scheduler's process %s, killed", why)
             with contextlib.suppress(ProcessLookupError):
@@ -119,7 +119,7 @@ class SchedulerProcess:
             self.wait()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the pidfd."""
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None

@@ -1,4 +1,4 @@
-"""A small process beside the scheduler's, which starts that one again; and how the two keep each other.
+"""A small process beside the scheduler's, which restarts it; each of the two keeps the other running.
 
 Where containers end with the scheduler's process, or run on other machines, container 0 cannot do it.
 """
@@ -47,10 +47,10 @@ class Watchdog:
         self._stopping = False
 
     def run(self) -> None:
-        """Until the topology is gone, or another has our place."""
+        """Until the topology is gone, or another watchdog has the node."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop_signal)
-        # whoever starts the scheduler's process need not wait for it
+        # the starter of the scheduler's process need not wait for it
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         self._wakeup.on_signals()
         session = self._claim()
@@ -99,7 +99,7 @@ class Watchdog:
 
 
 class KeptAlive:
-    """The scheduler's process sees to it that somebody would start it again."""
+    """Makes sure that the watchdog process of the scheduler's process is running."""
 
     def __init__(self, launch_file: str, launch: TopologyLaunch, state: StateManager) -> None:
         self._command = [sys.executable, "-P", "-m", MODULE, launch_file]

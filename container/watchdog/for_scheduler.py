@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 
 SCHEDULER_HOST = (sys.executable, "-P", "-m", MODULE)
 
-#: how long its node may be missing: a restart by someone else is under way, or a kill
+#: how long its node may be missing: another restart, or a kill, is under way
 GRACE = 2.0
 
-#: how often to look whether its process is still there, whatever its node says
+#: how often to check that its process exists, whatever its node contains
 GONE = 1.0
 
 
@@ -85,13 +85,13 @@ class SchedulerWatchdog:
         self._pulses.give_up(self._pulse)
         with SchedulerProcess(self._state, Tree(self._launch.topology).scheduler) as host:
             if host.here:
-                # its node goes with it, and the watch on that tells us to start another
+                # its node goes with it, and the watch on the node then starts another
                 host.kill(silence)
             else:
                 log.error("the scheduler's process %s and runs on another machine: end it there", silence)
 
     def _clear_what_is_left(self) -> None:
-        """A store on other machines notices only after a while that it has died."""
+        """Remove the node of a dead process: a store on other machines expires it only after a while."""
         if self._host is not None and self._host.ended:
             self._state.delete(self._path)
 
@@ -108,7 +108,7 @@ class SchedulerWatchdog:
 
     def _start(self, now: float) -> None:
         self._started = now
-        # should this one fail before it creates its node, no watch would tell us
+        # if this one fails before it creates its node, no watch fires
         self._due = self._next_start(now)
         if not is_current(self._state, self._launch) or self._state.exists(self._leaving):
             self._due = None

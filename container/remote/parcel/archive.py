@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-#: the earliest time that a zip can say
+#: the earliest time that a zip can hold
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 #: little is gained by more, and submit waits for it

@@ -1,4 +1,4 @@
-"""The `__main__` of a package: makes a machine that has only a bare Python one that runs containers.
+"""The `__main__` of a package: prepares a machine that has only a bare Python to run containers.
 
 `python heronpy.pyz container launch.json K [--lifeline]`, or `python heronpy.pyz host launch.json`.
 Nothing but the standard library is there yet, and heronpy/kernel/machine/private.py in the package itself.
@@ -22,12 +22,12 @@ from heronpy.kernel.machine.private import NotPrivate, make_private, own_folder,
 #: of the launch file as it travels, see kernel/formats.py
 FORMAT = 1
 
-#: exit status that says that starting again will not help
+#: exit status of an error that a restart cannot fix
 HOPELESS = 78
 
 
 class Refused(Exception):
-    """This machine, or what came here, will not do."""
+    """This machine, or the package, cannot run the container."""
 
 
 def main(argv: list[str]) -> NoReturn:
@@ -109,7 +109,7 @@ def _root(execution: str) -> Path:
 
 
 def _hold(root: Path) -> int:
-    """As long as somebody holds this lock, nobody removes the folder."""
+    """As long as a process holds this lock, the folder is not removed."""
     while True:
         try:
             own_folder(root)
@@ -122,7 +122,7 @@ def _hold(root: Path) -> int:
                 return lock
         except FileNotFoundError:
             pass
-        # the container that ended last removed it all between our two looks
+        # the container that ended last removed it between the two checks
         os.close(lock)
 
 
@@ -176,7 +176,7 @@ def _own_launch(parcel: dict[str, Any], root: Path, folder: Path, who: str) -> P
     checksum = hashlib.sha256(text.encode()).hexdigest()
     head = {"format": FORMAT, "heronpy": parcel.get("heronpy", ""), "sha256": checksum}
     with open(draft, "w", opener=private) as file:
-        # the launch as it was summed up
+        # the launch as it was when its checksum was computed
         file.write(f'{json.dumps(head)[:-1]}, "launch": {text}}}')
     draft.replace(path)
     return path

@@ -90,7 +90,7 @@ def _required_by(distribution: Distribution) -> Iterator[Distribution]:
         match = _NAME.match(requirement)
         if match is not None and not re.search(r"\bextra\s*==", requirement):
             found = _find(match[1])
-            # one that is missing is for another platform; or else whoever imports it will say so
+            # one that is missing is for another platform; otherwise its import fails and says so
             if found is not None:
                 yield found
 

@@ -1,4 +1,4 @@
-"""Packs what containers on other machines need, and says what it is."""
+"""Packs what containers on other machines need, and describes it."""
 
 from __future__ import annotations
 
