@@ -1,4 +1,4 @@
-"""The command `heronpy`: a table of verbs, each imported when it is used, and one place where errors end."""
+"""The command `heronpy`: a table of verbs, each imported when it is used, and the place that shows errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ VERBS = {
 
 INTERRUPTED = 130
 
-#: what a full disk says to whoever redirected our output to it
+#: errors of a full disk that the output is redirected to
 OUTPUT_REFUSED = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -67,7 +67,7 @@ SYNONYMS = {
 
 
 class Verbs(click.Group):
-    """Our verbs, then those of plugins. Nothing of a verb is imported before it is called."""
+    """The built-in verbs, then those of plugins. No verb is imported before it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -109,7 +109,7 @@ class Verbs(click.Group):
         return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
-        """Run, and end the process: one line for a user's mistake, a traceback only for ours."""
+        """Run, and end the process: one line for a user's mistake, a traceback only for a bug in heronpy."""
         extra["standalone_mode"] = False
         try:
             outcome = super().main(*args, **extra)
@@ -147,7 +147,7 @@ def main() -> NoReturn:
     """Entry point of the command line."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
-            # ended by whatever: what a verb has begun is cleared up as after Ctrl-C
+            # whatever signal ends the process: what a verb has begun is cleaned up as after Ctrl-C
             signal.signal(number, signal.default_int_handler)
     cli.main(prog_name="heronpy")
 
@@ -158,7 +158,7 @@ def _short_helps() -> Mapping[str, str]:
 
 
 def _plugin_commands() -> Mapping[str, click.Command]:
-    """Verbs of plugins that are not ours; loading plugins is dear, so only if there are any."""
+    """Verbs of installed plugins; loading plugins is slow, so only if there are any."""
     found = importlib.metadata.entry_points(group="heronpy")
     if all(entry.value.startswith("heronpy.plugins.") for entry in found):
         return {}

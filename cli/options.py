@@ -94,7 +94,7 @@ def complete_names(ctx: click.Context, param: click.Parameter, incomplete: str) 
         with open_state(settings_of(ctx)) as state:
             return [CompletionItem(name) for name in names(state) if name.startswith(incomplete)]
     except UserError:
-        # the shell is no place for complaints; the command itself will say what is wrong
+        # completion shows no errors; the command itself reports what is wrong
         return []
 
 

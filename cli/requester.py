@@ -1,4 +1,4 @@
-"""Who asks, as others are told."""
+"""The user and machine that a request comes from, for display to others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 
 
 def requester() -> str:
-    """Who types this, and where."""
+    """USER@HOST of this command."""
     return f"{_user()}@{socket.gethostname()}"
 
 

@@ -1,4 +1,4 @@
-"""heronpy checkpoints NAME --restore ID: a person decides what a topology that stands still begins with."""
+"""heronpy checkpoints NAME --restore ID: chooses the checkpoint that a stopped topology restores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def go_back(
     accept_repeats: bool,
     timeout: float,
 ) -> None:
-    """Tell the Topology Master to begin with this checkpoint, and wait until it has."""
+    """Ask the Topology Master to restore this checkpoint, and wait until it has."""
     node = needed(state, Tree(name).checkpoints, Checkpoints)
     _require_standing_still(state, name)
     _require_whole(store, name, node, checkpoint)

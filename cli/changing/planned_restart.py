@@ -1,4 +1,4 @@
-"""A restart of containers as an update: each task hands what it has to its own successor."""
+"""A restart of containers as an update: each task hands its state over to its own successor."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from heronpy.kernel.tree.update import Ledger, Update
 
 
 def restart_as_planned(config: Config, state: StateManager, name: str, containers: Sequence[int]) -> None:
-    """Propose it, follow it, show it; a UserError when it was rolled back."""
+    """Propose the restart, follow it and show it; a UserError when it was rolled back."""
     now = look(state, name)
     running = unfinished(now.last)
     if running is not None:

@@ -71,7 +71,7 @@ class Proposal(NamedTuple):
 
 
 def look(state: StateManager, name: str) -> InForce:
-    """Read what an update begins with. The node `update` comes first: whoever changes the rest changes it."""
+    """Read the plans an update starts from. `update` is read first: every change of the rest changes it."""
     tree = Tree(name)
     last, version = read_version(state, tree.update, Update) or (None, None)
     execution = read(state, tree.execution, Execution)
@@ -85,11 +85,11 @@ def look(state: StateManager, name: str) -> InForce:
 
 
 def propose(config: Config, registry: Registry, now: InForce, wanted: Mapping[str, int]) -> Proposal:
-    """Repack with the algorithm that packed the topology, which sees who owns which key group now."""
+    """Repack with the algorithm that packed the topology, which gets the present owners of key groups."""
     rolled_back = now.last.packing.next_task if now.last is not None else 0
     current = msgspec.structs.replace(
         now.packing,
-        # ids that an update has used are used up, also if it was rolled back
+        # ids that an update has used are never used again, even if it was rolled back
         next_task=max(now.packing.next_task, rolled_back),
         key_groups=dict(now.plan.key_groups),
     )
@@ -112,9 +112,9 @@ def propose(config: Config, registry: Registry, now: InForce, wanted: Mapping[st
 
 
 def _submitted_config(config: Config, name: str) -> Config:
-    """The settings that the topology was submitted with, where this machine knows them.
+    """The settings that the topology was submitted with, where this machine has them.
 
-    A plugin's own may be given anew: they are how somebody tells it what to do this time.
+    Settings of a plugin may be given anew: they are its parameters for this update.
     """
     path = launch_file(config, name)
     if not path.exists():

@@ -1,4 +1,4 @@
-"""Pausing the spouts of a topology and letting them go on, with a line for as long as that takes."""
+"""Pausing and resuming the spouts of a topology, with a progress line meanwhile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heronpy.kernel.plugin import StateManager
 
 
 def wait_for_spouts(config: Config, state: StateManager, name: str, wanted: str) -> None:
-    """Say what is wanted, and wait until all of them have done it."""
+    """Write the desired state, and wait until all spouts have it."""
     progress = ProgressLine()
     try:
         set_live(

@@ -1,4 +1,4 @@
-"""What `update` refuses, and what it wants to be asked twice for."""
+"""Updates that are refused, and updates that need --yes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from heronpy.kernel.tree.update import FINISHED, Update
 
 
 def parse_targets(name: str, targets: Sequence[str], logical: LogicalPlan) -> dict[str, int]:
-    """["count=4"] → {"count": 4}; one line for what is no component or no number."""
+    """["count=4"] → {"count": 4}; an error for an unknown component or a wrong number."""
     known = logical.parallelism()
     wanted: dict[str, int] = {}
     for target in targets:
@@ -86,7 +86,7 @@ def refuse_impossible(logical: LogicalPlan, wanted: Mapping[str, int]) -> None:
 def doubts(
     config: Config, proposal: Proposal, wanted: Mapping[str, int], status: TopologyStatus
 ) -> list[str]:
-    """What may not be meant: with --yes it is done all the same."""
+    """Reasons why the update may be a mistake: it is done only with --yes."""
     found = []
     logical = proposal.current.logical
     factor, most = config.integer("update.max_factor"), config.integer("update.max_instances")

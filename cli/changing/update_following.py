@@ -19,12 +19,12 @@ from heronpy.kernel.tree.update import FINISHED, Update
 #: phases that may each take the whole timeout, and a moment for the rest
 PHASES = 6
 MOMENT = 10.0
-#: when nothing has happened for so long, the master is asked whom it waits for
+#: without progress for so long, the master is asked which tasks it waits for
 LINGER = 2.0
 
 
 def write_proposal(state: StateManager, now: InForce, update: Update) -> None:
-    """By compare-and-set on what was read: of two who propose at once, one is refused and told why."""
+    """By compare-and-set on the node that was read: of two proposals at once, one is refused."""
     path = Tree(now.topology).update
     try:
         if now.version is None:
@@ -47,7 +47,7 @@ def _somebody_else(state: StateManager, name: str) -> UserError:
 
 
 def follow(state: StateManager, name: str, epoch: int, *, timeout: float, phases: Phases) -> Update:
-    """Wait until the update with this epoch is over, showing how far it is and whom it waits for."""
+    """Wait until the update with this epoch is over, showing its phase and the tasks it waits for."""
     path = Tree(name).update
     changed = threading.Event()
     deadline = time.monotonic() + PHASES * timeout + MOMENT
@@ -75,7 +75,7 @@ def _waits_for(state: StateManager, name: str, epoch: int) -> tuple[str, ...]:
     try:
         update = topology_status(state, name, ANSWER_TIMEOUT).update
     except StateError:
-        return ()  # the update goes on without us, and is seen when the tree can be read again
+        return ()  # the update continues without this command, which sees it when the tree can be read again
     return update.waits_for if update is not None and update.epoch == epoch else ()
 
 

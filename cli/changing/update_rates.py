@@ -1,4 +1,4 @@
-"""How fast the components of an update are, before and after."""
+"""The rates of an update's components, before and after."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 
-#: A rate lies between two reports, and the first that knows of the new plan may be an interval away.
+#: A rate needs two reports, and the first one under the new plan may be an interval away.
 SLACK = 0.5
 #: seconds that one measurement takes at most
 LONGEST = 5.0
-#: measurements that a death may spoil before there is no number
+#: measurements that a restart may spoil before none is shown
 ATTEMPTS = 3
 
 
 def rates_of(status: TopologyStatus, components: Sequence[str], *, within: float) -> dict[str, float]:
-    """Tuples a second: what a bolt takes, what a spout gives.
+    """Tuples a second: executed by a bolt, emitted by a spout.
 
     Empty when there is no master to ask, or an instance was restarted within the last `within` seconds: after
-    a death a rate says how long the restart took.
+    a restart the rate would show how long that took.
     """
     if status.state == "UNREACHABLE" or any(
         one.restarts and status.at - one.since < within for one in status.instances

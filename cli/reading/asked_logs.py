@@ -29,7 +29,7 @@ KEPT = 16 * 1024 * 1024
 
 @contextlib.contextmanager
 def open_logs(config: Config, name: str) -> Iterator[Logs]:
-    """In a folder here if there is one: also those that a kill --keep-logs left. Else they are asked for."""
+    """From a folder here if there is one, also one left by kill --keep-logs; else from the containers."""
     if are_here(config, name):
         yield LogFolder(log_folder(config, name))
         return
@@ -38,7 +38,7 @@ def open_logs(config: Config, name: str) -> Iterator[Logs]:
 
 
 def fetch_logs(config: Config, state: StateManager, name: str) -> None:
-    """Bring the logs here that are elsewhere, before their topology is gone from there."""
+    """Copy logs from other machines to this one, before the topology is gone from there."""
     if are_here(config, name) or not state.exists(Tree(name).execution):
         return
     folder = log_folder(config, name)
@@ -63,7 +63,7 @@ def are_here(config: Config, name: str) -> bool:
 
 
 class AskedLogs(Logs):
-    """Logs of containers on other machines; who does not answer is named once."""
+    """Logs of containers on other machines; a container that does not answer is named once."""
 
     def __init__(self, client: LogClient, state: StateManager, topology: str, folder: Path) -> None:
         self._client = client

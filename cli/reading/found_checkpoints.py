@@ -50,7 +50,7 @@ def split_label(label: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def open_store(config: Config, name: str, registry: Registry | None = None) -> Iterator[CheckpointStore]:
-    """The store that a topology was submitted with; if it is no more, the one that the settings name."""
+    """The store that a topology was submitted with; if it is gone, the one that the settings name."""
     file = launch_file(config, name)
     chosen = Config.from_plain(TopologyLaunch.read(file).config) if file.exists() else config
     store = open_checkpoint_store(chosen, registry)
@@ -69,7 +69,7 @@ def saved_of(state: StateManager, store: CheckpointStore, name: str) -> FoundChe
 
 
 def manifest_of(store: CheckpointStore, one: Found) -> Manifest | None:
-    """None when it is damaged, or was collected while we looked."""
+    """None when it is damaged, or was deleted in the meantime."""
     try:
         return read_manifest(store, one.ref)
     except CheckpointDamaged:

@@ -34,7 +34,7 @@ class Logs(abc.ABC):
 
     @abc.abstractmethod
     def read(self, name: str, offset: int, most: int) -> bytes:
-        """So many bytes from there on; fewer, or none, if there are not so many, or some are gone."""
+        """So many bytes from that position; fewer, or none, at the end of the log or where some are gone."""
 
     @abc.abstractmethod
     def grow(self) -> bool:
@@ -65,7 +65,7 @@ def chosen_logs(names: Iterable[str], who: str) -> list[str]:
     known = sorted(names)
     if not who:
         return known
-    # a component may be called like a process of ours, and is meant then
+    # a component may have the name of an engine process, and takes precedence
     return _named(known, who) or _named(known, _log_of(who))
 
 
@@ -78,7 +78,7 @@ def _also_called(name: str) -> tuple[str, str]:
 
 
 def _log_of(process: str) -> str:
-    """The log that a process writes to, by what `status`, `ps` or a person calls it: executor-1, master."""
+    """The log of a process, by its name in `status` or `ps`, or a common one: executor-1, master."""
     name, _, number = process.replace("_", "-").rstrip("-").rpartition("-")
     if not number.isdigit():
         name, number = f"{name}-{number}" if name else number, ""
@@ -108,7 +108,7 @@ def tail(logs: Logs, name: str, extent: range, lines: int) -> list[str]:
         piece = logs.read(name, position, step)
         data = piece + data
         if len(piece) < step:
-            break  # emptied, or out of reach: what there is of it will do
+            break  # emptied, or out of reach: the part that was read is enough
     return data.decode(errors="replace").splitlines()[-lines:]
 
 
@@ -123,10 +123,10 @@ class LogFollower:
         self._ended_before = False
 
     def new_lines(self, extent: range) -> Iterator[str]:
-        """All up to the end of it; what is gone before it could be read is told of."""
+        """All lines up to the end; a gap is reported where the log was rotated before it was read."""
         if extent.stop < self._position:
             if not self._ended_before:
-                # for a moment so when a part of it is put aside; at the next look, it is another log
+                # briefly so during a rotation; at the next read it is another log
                 self._ended_before = True
                 return
             self._position, self._partial = extent.start, b""

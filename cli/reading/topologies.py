@@ -1,4 +1,4 @@
-"""The topologies that exist: reading the state tree, and where their things are."""
+"""The topologies that exist: their nodes in the state tree, their masters, and where their logs are."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def require(state: StateManager, name: str) -> str:
 
 
 def require_alive(config: Config, state: StateManager, name: str) -> str:
-    """The name itself; a topology that nobody keeps alive any more, as after a reboot, is started again."""
+    """The name itself; a topology without scheduler and master, as after a reboot, is started again."""
     try:
         revived = scheduler_host.revive(config, state, require(state, name))
     except DamagedNode as damage:
@@ -68,13 +68,13 @@ def require_alive(config: Config, state: StateManager, name: str) -> str:
 
 
 def settled_status(state: StateManager, name: str) -> TopologyStatus:
-    """What the master says. One that was just started, or is kept from answering, gets a moment."""
+    """The master's status; a master that has just started, or is busy, gets more time to answer."""
     begun, progress, told, answered = time.monotonic(), ProgressLine(), False, False
     with MasterClient(state, name) as client:
         while True:
             status = client.status(ANSWER_TIMEOUT)
             if status.state == "STARTING" and not answered:
-                # a master that has just registered has not heard of its containers: its time begins now
+                # a master that has just registered has no reports of its containers yet: its time begins now
                 answered, begun = True, time.monotonic()
             waited = time.monotonic() - begun
             patience = SUCCESSION if _master_to_come(state, name) else MOMENT

@@ -1,4 +1,4 @@
-"""Some topologies, asked again and again over connections that are kept."""
+"""Polls the status of some topologies over connections that stay open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heronpy.kernel.tree.paths import Tree
 
 
 class PolledTopologies:
-    """A client for each topology; one that was killed meanwhile is left out from then on."""
+    """A client for each topology; one that is killed is left out from then on."""
 
     def __init__(self, state: StateManager, topologies: Iterable[str]) -> None:
         self._state = state

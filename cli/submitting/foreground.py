@@ -1,4 +1,4 @@
-"""Running a topology in the foreground: start it, watch it, take it down when the user has seen enough."""
+"""Running a topology in the foreground: start it, watch it, end it when the user stops."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ def _stop(config: Config, state: StateManager, started: Mapping[str, ComponentOu
 
 
 def _say(text: str) -> None:
-    """To a terminal that may have been closed: that is why we stop, and must not keep us from it."""
+    """Write to a terminal that may have been closed: that is why the run stops, and must not fail it."""
     with contextlib.suppress(OSError):
         click.echo(text, err=True)

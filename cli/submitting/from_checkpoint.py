@@ -67,7 +67,7 @@ def find_base(
 
 
 def _check_whole(store: CheckpointStore, label: str, manifest: Manifest) -> None:
-    """Whether everything is there; whether it is what it was is seen when it is copied."""
+    """Raise if an object is missing; checksums are compared when the objects are copied."""
     folders = {name.rpartition("/")[0] for name in manifest.parts()}
     there = {name for folder in folders for name in store.names(f"{folder}/")}
     missing = sorted(set(manifest.parts()) - there)

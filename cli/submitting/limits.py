@@ -1,4 +1,4 @@
-"""Limits that a packing plan may pass: refused before anything is started or changed."""
+"""Limits of a packing plan: one beyond them is refused before anything is started or changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check_ports(config: Config, packing: PackingPlan) -> None:
 
 
 def _check_spouts(topology: LogicalPlan, packing: PackingPlan) -> None:
-    """Ids are never used again, so a topology that is scaled often enough comes to the last one."""
+    """Ids are never used again, so a topology that is scaled often enough reaches the last one."""
     spouts = {component.name for component in topology.components if component.kind == "spout"}
     for instance in packing.instances():
         if instance.component in spouts and instance.task > LAST_TRACKED_TASK:

@@ -23,7 +23,7 @@ TAIL = 20
 
 
 def warn(prepared: Sequence[Prepared]) -> None:
-    """Say what will surprise."""
+    """Print warnings about what may surprise the user."""
     if not prepared:
         click.echo("the file ended by itself before it defined a topology: nothing is started", err=True)
     for one in prepared:
@@ -32,7 +32,7 @@ def warn(prepared: Sequence[Prepared]) -> None:
 
 
 def tell_basis(config: Config, state: StateManager) -> None:
-    """Say whose word the topology will run by: the settings files, and a state tree that others may write."""
+    """Name what decides how the topology runs: settings files, and a state tree that others may write."""
     for file in config.files:
         click.echo(f"settings: {file}", err=True)
     for warning in state.warnings():
@@ -40,7 +40,7 @@ def tell_basis(config: Config, state: StateManager) -> None:
 
 
 def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool) -> TopologyLaunch:
-    """Submit; with `wait`, return when it runs. What fails is taken down again, but its logs are kept."""
+    """Submit; with `wait`, return when it runs. One that fails is ended again, but its logs are kept."""
     name = prepared.logical.name
     launch = submit(config, state, prepared)
     if not wait:
@@ -80,7 +80,7 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
 def take_down(
     config: Config, state: StateManager, name: str, *, keep_objects: bool = False, keep_logs: bool = False
 ) -> None:
-    """End a topology; a Ctrl-C meanwhile ends it at once."""
+    """End a topology; Ctrl-C during that ends it at once."""
     kill = functools.partial(
         kill_topology, config, state, name, keep_objects=keep_objects, keep_logs=keep_logs
     )

@@ -1,4 +1,4 @@
-"""Submitting a topology: load, pack, write the state tree, start, wait. Nothing here knows a terminal."""
+"""Submitting a topology: load, pack, write the state tree, start, wait. Nothing here needs a terminal."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
 
     logical: LogicalPlan
     packing: PackingPlan
-    #: what it begins with, if not with nothing
+    #: the checkpoint that it begins with, if any
     base: StartingCheckpoint | None = None
     #: whether its components find objects of their own, kept when a topology of this name was killed
     inherits: bool = False
@@ -71,14 +71,14 @@ class StartFailed(UserError):
 
     def __init__(self, topology: str, who: str, cause: str) -> None:
         super().__init__(f"topology {topology!r} did not start: {who} failed: {cause}")
-        #: whose log tells more
+        #: the process whose log has more
         self.who = who
 
 
 def prepare(
     config: Config, registry: Registry, file: str, args: Sequence[str], name: str | None = None
 ) -> list[Prepared]:
-    """Load a file and pack what it defines: nothing, if it ended by itself, as a script does with --help.
+    """Load a file and pack what it defines: empty, if the script ended by itself, as with --help.
 
     `name` renames the topology, if there is only one.
     """
@@ -134,7 +134,7 @@ def wait_until_running(
     last_words: Callable[[str], str],
     progress: Callable[[str], None],
 ) -> TopologyStatus:
-    """Wait for RUNNING, telling `progress` who is waited for. StartFailed or TimedOut name the culprit.
+    """Wait for RUNNING; `progress` gets what is waited for. StartFailed and TimedOut name the process.
 
     `last_words` gives the last line that a process logged.
     """
@@ -164,7 +164,7 @@ def wait_until_running(
 
 
 def _with_last_words(master: MasterClient) -> TopologyStatus:
-    """That a process has ended may be known before what it had to say about it."""
+    """The end of a process may be known before its last log line."""
     deadline = time.monotonic() + LAST_WORDS
     while True:
         status = master.status(ANSWER_TIMEOUT)
@@ -174,7 +174,7 @@ def _with_last_words(master: MasterClient) -> TopologyStatus:
 
 
 def _without_room(state: StateManager, name: str) -> str:
-    """What the scheduler says about a container that it cannot start yet."""
+    """The scheduler's reason for a container that it cannot start yet."""
     waiting = (reported(state, Tree(name).waiting, Waiting) or Waiting()).containers
     return "".join(f"; container {container} waits: {why}" for container, why in list(waiting.items())[:1])
 
@@ -183,7 +183,7 @@ def _was_killed(state: StateManager, name: str) -> bool:
     try:
         return not state.exists(Tree(name).execution)
     except UserError:
-        # a state tree that cannot be read has troubles of its own to tell
+        # a state tree that cannot be read is reported elsewhere
         return False
 
 
@@ -200,19 +200,19 @@ def _failed(status: TopologyStatus) -> list[InstanceStatus]:
 
 
 def _refuse_failures(status: TopologyStatus) -> None:
-    # the one that says why, if any does
+    # the one that has a reason, if any does
     for instance in sorted(_failed(status), key=lambda failed: not failed.traceback):
         raise StartFailed(status.name, instance.label, instance.error or f"it is {instance.state}")
 
 
 def _refuse_broken_engine(state: StateManager, name: str, last_words: Callable[[str], str]) -> None:
-    """A process of ours that ends again and again will not come up by waiting longer."""
+    """Waiting longer does not help an engine process that ends repeatedly."""
     tree = Tree(name)
     for container in state.children(tree.containers):
         node = reported(state, tree.executor(int(container)), ExecutorNode)
         for who, child in node.children.items() if node else ():
-            # An instance explains itself to the master, and a log may be on a machine that has just begun to
-            # answer: both get a little longer before there is only a status to show.
+            # An instance reports its error to the master, and a log may be on a machine that has just
+            # started to answer: both get a little longer before there is only a status to show.
             late, hopeless = child.restarts >= 2 * HOPELESS, child.restarts >= HOPELESS
             if child.last_exit and (late or (hopeless and not who.endswith("]"))):
                 words = last_words(who).removeprefix("error: ")
@@ -230,7 +230,7 @@ def _refuse_given_up(state: StateManager, name: str) -> None:
 
 
 def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
-    """A misspelt name should be heard of here, not in the log of a background process."""
+    """A misspelt name is an error here, not a line in the log of a background process."""
     registry.scheduler(config.text("scheduler.name"))
     registry.checkpoint_store(config.text("checkpoint.store"))
     registry.state_manager(config.text("state.manager"))
@@ -240,7 +240,7 @@ def _refuse_unknown_plugins(config: Config, registry: Registry) -> None:
 
 
 def _check_store(config: Config, registry: Registry, topology: LogicalPlan) -> None:
-    """A topology that is to be saved, and never can be, would run without a word until it is needed."""
+    """A topology whose checkpoints can never be stored would run without an error until one is needed."""
     if not checkpoint_interval(topology, config):
         return
     probe = f"{topology.name}/probe-{secrets.token_hex(8)}"
@@ -253,7 +253,7 @@ def _check_store(config: Config, registry: Registry, topology: LogicalPlan) -> N
 
 
 def _check_sinks(config: Config, registry: Registry, packing: PackingPlan, *, here: bool) -> None:
-    """In a running topology a sink that fails is logged and left out, which is too quiet for a start."""
+    """In a running topology a sink that fails is logged and left out, which is not enough at a submit."""
     containers = [container.id for container in packing.containers]
     for name in config.words("metrics.sinks"):
         registry.metric_sink(name).preflight(config, containers, here=here)
@@ -295,7 +295,7 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
 
 
 def _opened_store(config: Config, registry: Registry, topology: LogicalPlan) -> bool:
-    """Make sure that the checkpoint store can be had where it is needed; whether components find objects."""
+    """Check that the checkpoint store can be opened if needed; returns whether components find objects."""
     keeps = any(component.keeps_objects for component in topology.components)
     if not keeps and not checkpoint_interval(topology, config):
         return False
@@ -342,7 +342,7 @@ def _start(
     step("submit.packing.written")
     state.set(tree.checkpoints, _first_node(config, prepared, launch.execution).to_json())
     step("submit.checkpoints.written")
-    # the last of them: with it there is a topology that can be started again
+    # the last node: from here on the topology can be started again
     state.set(tree.live, NODE.encode(Live(RUNNING)))
     step("submit.written")
     scheduler_host.start(path)
@@ -358,7 +358,7 @@ def _first_node(config: Config, prepared: Prepared, execution: str) -> Checkpoin
 
 
 def _clear_old_logs(config: Config, name: str) -> None:
-    """What an earlier topology of this name left with its logs kept."""
+    """Remove the logs that an earlier topology of this name kept."""
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(work_folder(config, name))
 

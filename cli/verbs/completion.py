@@ -1,4 +1,4 @@
-"""heronpy completion: the script that teaches a shell our verbs, options and topology names."""
+"""heronpy completion: the script that completes verbs, options and topology names in a shell."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def command(
         if not chosen:
             click.echo("no topologies", err=True)
         for name in chosen:
-            # what a crash left may be files without a node
+            # a crash may leave files without a node
             if not work_folder(config, checked_name("topology", name)).exists():
                 require(state, name)
             elif not state.exists(Tree(name).root):
@@ -73,7 +73,7 @@ def command(
 
 
 def _refuse_nothing_kept(state: StateManager, names: Sequence[str]) -> None:
-    """Nothing is ended for a wish that cannot be granted: what is not saved would be gone."""
+    """Refuse --keep-checkpoints where there is none, before anything is ended: the state would be lost."""
     for name in names:
         try:
             node = read(state, Tree(name).checkpoints, Checkpoints)
@@ -98,12 +98,12 @@ def _left(config: Config, state: StateManager) -> list[str]:
 
 
 def _refuse_elsewhere(config: Config, name: str) -> None:
-    """What its files say it is may well run, and be known to another state tree than the one we see."""
+    """Refuse a topology whose files name another state tree: it may be running there."""
     file = launch_file(config, name)
     try:
         own = Config.from_plain(TopologyLaunch.read(file).config)
     except (FileNotFoundError, LaunchDamaged, OtherFormat):
-        return  # which tree it was submitted to is not known, and it must not stay for that
+        return  # the tree it was submitted to is not known, which must not prevent the kill
     mine = ("state.manager", f"state.{own['state.manager']}.")
     other = [key for key in own if key.startswith(mine) and own[key] != config[key]]
     if other:
@@ -122,7 +122,7 @@ def _checkpoints(config: Config, state: StateManager, name: str) -> str:
             own = [one for one in saved_of(state, store, name).found if one.running]
             return counted(len(own), total_bytes(store, own))
     except HeronError:
-        # whether they can be removed is the affair of who removes them
+        # a store that cannot be read is reported when they are removed
         return counted(len(node.complete), max(ref.bytes for ref in node.complete))
 
 

@@ -35,7 +35,7 @@ def command(config: Config, output: str) -> None:
 
 
 def _statuses(state: StateManager) -> list[TopologyStatus]:
-    """Asked side by side: a master that does not answer costs its timeout only once."""
+    """Asked concurrently: masters that do not answer cost one timeout in all."""
     found = names(state)
     prepare_structs()
     with ThreadPoolExecutor(max_workers=max(1, min(16, len(found)))) as pool:

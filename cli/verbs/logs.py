@@ -32,7 +32,7 @@ def command(config: Config, name: str, who: str, follow: bool, lines: int, poiso
     """Show the last lines of topology NAME's logs, on whichever machines they are.
 
     WHO is a component (count), an instance (count[1]) or a process (master, scheduler, stream-manager,
-    metrics-manager, executor; with the number of a container: executor-1); everybody if left out.
+    metrics-manager, executor; with the number of a container: executor-1); all of them if left out.
     """
     with open_logs(config, checked_name("topology", name)) as logs:
         extents = _kind(logs.extents(), poison=poison)
@@ -63,7 +63,7 @@ def _follow(logs: Logs, who: str, poison: bool, followers: dict[str, LogFollower
     while logs.grow():
         extents = _kind(logs.extents(), poison=poison)
         for name in chosen_logs(extents, who):
-            # a process that came later has a log that we have not seen the beginning of
+            # the log of a process that was started later is read from its beginning
             follower = followers.setdefault(name, LogFollower(logs, name))
             for line in follower.new_lines(extents[name]):
                 _show(name, line, alone=name == who)
@@ -72,9 +72,9 @@ def _follow(logs: Logs, who: str, poison: bool, followers: dict[str, LogFollower
 
 
 def _reader_left(seconds: float) -> bool:
-    """Wait, but not for longer than whoever reads the output: `logs -f | head` ends with head."""
+    """Wait, but end with the reader of the output: `logs -f | head` ends with head."""
     poll = select.poll()
-    # nothing is asked for: that the other end of a pipe is closed is told anyway
+    # no event is requested: poll reports a closed pipe in any case
     poll.register(sys.stdout.fileno(), 0)
     return bool(poll.poll(seconds * 1000))
 

@@ -53,14 +53,14 @@ def command(config: Config, name: str, container: int | None, now: bool) -> None
             if _as_planned(config, state, name, chosen):
                 if container is not None:
                     return
-                # it has led the others through it; its own restart loses nothing
+                # the master last: it coordinates the others, and its own restart loses nothing
                 container = MASTER_CONTAINER
         request_restart(state, name, container, timeout=config.number("submit.timeout"))
     click.echo(f"{name}: restarted {'all containers' if container is None else f'container {container}'}")
 
 
 def _as_planned(config: Config, state: StateManager, name: str, containers: list[int]) -> bool:
-    """True when it is done; False when it has to be done at once: somebody has nothing to hand over."""
+    """True when it is done; False when it has to be done at once: a task cannot hand its state over."""
     status = settled_status(state, name)
     if status.state not in (RUNNING, PAUSED):
         click.echo(f"{name} is {status.state}, so it is restarted at once", err=True)
@@ -71,7 +71,7 @@ def _as_planned(config: Config, state: StateManager, name: str, containers: list
     require_common_store(state, name)
     progress = ProgressLine()
     try:
-        # what comes after it is worked through again
+        # tuples after it are processed again
         take_checkpoint(state, name, timeout=config.number("checkpoint.timeout"), progress=progress.say)
     finally:
         progress.clear()

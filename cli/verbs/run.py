@@ -21,7 +21,7 @@ from heronpy.kernel.config import Config
 def command(
     config: Config, file: str, args: tuple[str, ...], name: str | None, seconds: float | None
 ) -> None:
-    """Run the topologies that FILE defines, with a live table; Ctrl-C stops them, twice at once.
+    """Run the topologies that FILE defines, with a live table; Ctrl-C stops them, a second one at once.
 
     ARGS go to FILE as its sys.argv; those that begin with a dash come after --.
     """

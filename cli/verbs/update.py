@@ -46,7 +46,7 @@ from heronpy.kernel.tree.update import Ledger, Update
 
 
 class Choices(NamedTuple):
-    """How the command was given."""
+    """The options of the command."""
 
     rebalance: bool
     dry_run: bool
@@ -91,7 +91,7 @@ def command(
 ) -> None:
     """Give components of the running topology NAME another number of instances.
 
-    Nothing is lost and nobody else is restarted. Before the change takes effect, any failure undoes it.
+    Nothing is lost and no other instance is restarted. Before the change takes effect, any failure undoes it.
     """
     seconds = config.number("update.timeout") if timeout is None else timeout
     interval = config.number("metrics.interval")

@@ -1,1 +1,1 @@
-"""What people and programs see of a topology: tables, lines, progress, JSON."""
+"""A topology for people and programs: tables, lines, progress, JSON."""

@@ -39,7 +39,7 @@ def _pressed(descriptor: int, timeout: float) -> str:
         return ""
     data = os.read(descriptor, 1)
     if not data:
-        # the terminal went away: ready for ever, so do not spin
+        # the terminal is gone: it stays readable, so do not spin
         time.sleep(timeout)
     return data.decode(errors="replace")
 

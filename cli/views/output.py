@@ -24,7 +24,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at it; a stream that was closed before the start is None."""
+    """Whether the stream is a terminal; one that was closed before the start is None."""
     return stream is not None and stream.isatty()
 
 

@@ -1,4 +1,4 @@
-"""One line that says what is being waited for, on standard error."""
+"""One line with what is being waited for, on standard error."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def container_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
 
 
 def waiting_for(status: TopologyStatus) -> str:
-    """Who is not running yet, in one line; empty when everybody is."""
+    """The instances that do not run yet, in one line; empty when all do."""
     if status.state == "UNREACHABLE":
         return "the topology master in container 0"
     late = [one for one in status.instances if one.state not in ("running", "paused", "ready")]
@@ -255,7 +255,7 @@ def _backpressure_note(one: Backpressure) -> str:
 
 def _loss_notes(status: TopologyStatus) -> list[str]:
     lines = []
-    # Effectively once, what was lost came again: everybody went back to before it.
+    # Effectively once, nothing stays lost: all tasks went back to a checkpoint before it.
     if status.lost_max and status.reliability != "effectively_once":
         least, most = f"{status.lost_min:,}", f"{status.lost_max:,}"
         comes_again = "" if status.reliability == "at_most_once" else ", which come again if they have an id"

@@ -10,7 +10,7 @@ from heronpy.cli.views.plan_view import shown_size
 from heronpy.cli.views.progress_view import listed
 from heronpy.kernel.tree.update import Ledger, Phase, Update
 
-#: what people call them, in order; several phases may be one step
+#: names for display, in order; several phases may be one step
 STEPS: Final[tuple[tuple[str, tuple[Phase, ...]], ...]] = (
     ("packing", ("proposed",)),
     ("launch", ("prepare",)),
@@ -52,7 +52,7 @@ class Phases:
             self._say(self._current)
 
     def wait_for(self, names: tuple[str, ...]) -> None:
-        """It takes long, and these are why."""
+        """Name the tasks that a long phase waits for."""
         if names and names != self._waiting:
             self._waiting = names
             self._say(f"{self._current}   waits for {listed(names)}")
@@ -74,7 +74,7 @@ class Phases:
     def _seconds(
         self, step: int, phases: tuple[Phase, ...], measured: Mapping[str, float], now: float
     ) -> float | None:
-        """As the master has measured it; until it says so, as seen from here."""
+        """As measured by the master; until it has reported that, as seen from here."""
         if any(phase in measured for phase in phases):
             return sum(measured.get(phase, 0.0) for phase in phases)
         begun = self._entered.get(step)

@@ -17,7 +17,7 @@ NAMED = 6
 
 
 def diff_lines(proposal: Proposal, max_factor: int) -> list[str]:
-    """Instances, containers and key groups that change; who is not touched; how far it could go."""
+    """Instances, containers and key groups that change; what stays; the largest possible parallelism."""
     names = proposal.affected
     width = max((len(name) for name in [*names, "containers"]), default=0)
     lines = [f"{name:<{width}}  {_component_line(proposal, name)}" for name in names]
