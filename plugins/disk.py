@@ -19,7 +19,7 @@ from heronpy.kernel.machine.private import NotPrivate, require_ours, require_sti
 #: nothing that is kept can have this name, since it begins with a dot
 UNFINISHED = ".unfinished"
 
-#: seconds after which a file that nobody holds is taken for what a dead writer left
+#: seconds after which a file without a lock holder counts as left by a dead writer
 STALE = 60.0
 
 #: a folder can be cleared away as empty just before a file is moved there
@@ -54,7 +54,7 @@ def disk_errors(what: str, error: type[UserError], otherwise: str) -> Iterator[N
 def replacing(path: StrPath, aside: Path, mode: int = 0o600) -> Iterator[BinaryIO]:
     """A file to write into, in the folder `aside`. It takes its place at the path when the block ends well.
 
-    The writer holds a lock on it, so that `clear_unfinished` can tell what a dead one left.
+    The writer holds a lock on it, so that `clear_unfinished` recognises the files of a dead one.
     """
     target = os.fspath(path)
     make_durable(aside)
@@ -76,7 +76,7 @@ def replacing(path: StrPath, aside: Path, mode: int = 0o600) -> Iterator[BinaryI
 
 
 def require_unshared(folder: Path) -> None:
-    """NotPrivate for a folder, if it is there, where every account could exchange what is kept."""
+    """NotPrivate for a folder, if it is there, where every account could replace the files."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         require_sticky(folder, others=0o002)
 
@@ -91,7 +91,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def _abandoned(path: Path) -> bool:
-    """Whether no writer holds it; the lock goes with the process."""
+    """Whether no writer holds it; the lock ends with its process."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,12 +15,12 @@ from heronpy.kernel.errors import HeronError, PluginError, UserError
 #: nothing that is kept can have this name, since it begins with a dot
 UNFINISHED = ".unfinished"
 
-#: seconds after which what is unfinished is taken for what a dead writer left
+#: seconds after which an unfinished file counts as left by a dead writer
 STALE = 86400.0
 
 CHUNK = 1024 * 1024
 
-#: what file systems say of a name that is not there, or is a folder
+#: errors of file systems for a name that is missing, or is a folder
 _MISSING = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
@@ -28,7 +28,7 @@ class UrlFolder:
     """Files with names below the URL that a setting holds; further options are the table [plugins.fsspec].
 
     A file is written under another name and moved when it is complete. Where moving is copying, as in
-    object stores, the copy appears when it is complete. What goes wrong is raised as the owner's error.
+    object stores, the copy appears when it is complete. Failures are raised as the owner's error.
     """
 
     def __init__(self, config: Config, setting: str, owner: str, error: type[UserError]) -> None:
@@ -109,7 +109,7 @@ class UrlFolder:
         return sorted(name for name in names if not name.startswith("."))
 
     def delete(self, name: str) -> None:
-        """Remove a file. A missing one is no error."""
+        """Remove a file. A missing one is not an error."""
         with self._errors(), contextlib.suppress(*_MISSING):
             self._files.rm_file(f"{self._root}/{name}")
 
@@ -124,7 +124,7 @@ class UrlFolder:
             return list(self._walk(folder))
 
     def _walk(self, folder: str) -> Iterator[str]:
-        """Not fsspec's own, for which a folder that it cannot read is an empty one."""
+        """In place of fsspec's own walk, which takes a folder that it cannot read for empty."""
         waiting = [folder]
         while waiting:
             here = waiting.pop()
@@ -148,7 +148,7 @@ class UrlFolder:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Each of the many file systems has errors of its own, and they mean the same to us."""
+        """Turn the errors of the many file systems into the one of the owner."""
         try:
             yield
         except HeronError:

@@ -19,7 +19,7 @@ class LocalFsStore(CheckpointStore):
     """Files below `checkpoint.path`, or `checkpoints` in home; for the own user alone.
 
     An object is written elsewhere, synced and moved to its place. The next store that is opened removes what
-    a dead writer left.
+    a dead writer left behind.
     """
 
     @override
@@ -87,7 +87,7 @@ class LocalFsStore(CheckpointStore):
 
 
 def _raise(error: OSError) -> None:
-    """A folder that is gone has nothing in it; of one that cannot be read nobody may say so."""
+    """A missing folder counts as empty; a folder that cannot be read is an error."""
     if not isinstance(error, FileNotFoundError | NotADirectoryError):
         raise error
 
@@ -97,5 +97,5 @@ def _clear_empty_folders(folder: str, root: str) -> None:
         try:
             os.rmdir(folder)
         except OSError:
-            return  # something is in it, or somebody else was faster
+            return  # the folder is not empty, or another process has removed it
         folder = os.path.dirname(folder)

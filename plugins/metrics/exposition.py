@@ -1,4 +1,4 @@
-"""Shows the samples that were last written, over HTTP. Imported only by those who want prometheus_client."""
+"""Shows the samples that were last written, over HTTP. Imported only where prometheus_client is used."""
 
 from __future__ import annotations
 

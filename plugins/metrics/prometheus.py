@@ -78,7 +78,7 @@ def _port(config: Config, container: int) -> int:
 
 
 def _endpoint(port: int) -> Endpoint:
-    # The library takes a tenth of a second to import, which only those pay who use it.
+    # Imported only when used: the library takes a tenth of a second to import.
     try:
         from heronpy.plugins.metrics.exposition import HOST, Endpoint
     except ModuleNotFoundError as error:

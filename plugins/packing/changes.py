@@ -37,7 +37,7 @@ def shrinking(changes: Mapping[str, int]) -> dict[str, int]:
 def new_instances(
     request: PackingRequest, current: PackingPlan, changes: Mapping[str, int], order: Iterable[str]
 ) -> list[InstancePlan]:
-    """The instances that come, component by component in this order, with ids nobody had before."""
+    """The instances that come, component by component in this order, with ids that were never used."""
     last: dict[str, int] = {}
     for instance in current.instances():
         last[instance.component] = max(last.get(instance.component, -1), instance.index)

@@ -35,7 +35,7 @@ class PackingRequest(msgspec.Struct, frozen=True):
     #: instances per component, in the order they were declared
     counts: dict[str, int]
     stmgrs: int = 1
-    #: sizes of a container, None where the user left it to us
+    #: sizes of a container, None where the user gave none
     container_cpu: float | None = None
     container_ram: int | None = None
     container_disk: int | None = None

@@ -15,14 +15,14 @@ from heronpy.plugins.packing.request import CONTAINER_RAM, RAM_MAP, RAM_PADDING,
 
 
 def shared_out(request: PackingRequest, placed: Placement) -> tuple[ContainerPlan, ...]:
-    """The containers with everybody's resources; all containers are alike."""
+    """The containers with the resources of each instance; all containers are alike."""
     everyone = placed.values()
     whole = Resources(
         request.container_cpu or max(_cpu(each) for each in everyone) + DEFAULT_INSTANCE.cpu,
         request.container_ram or max(_ram(request, each) for each in everyone) + request.ram_padding,
         request.container_disk or max(_disk(each) for each in everyone) + DEFAULT_INSTANCE.disk,
     )
-    # the share of the fullest container is everybody's: instances of a component are alike wherever they run
+    # all get the share of the fullest container: instances of a component are alike wherever they run
     share = min(_share(request, each, whole.ram) for each in everyone)
     return tuple(
         ContainerPlan(where, _with_ram(request, placed[where], share), whole) for where in sorted(placed)
@@ -44,7 +44,7 @@ def _ram(request: PackingRequest, instances: Sequence[InstancePlan]) -> int:
 
 
 def _share(request: PackingRequest, instances: Sequence[InstancePlan], whole: int) -> int:
-    """What a container has for each instance that does not say what it needs."""
+    """The RAM of a container for each instance without a request of its own."""
     mapped = sum(request.ram.get(instance.component, 0) for instance in instances)
     sharing = [instance for instance in instances if instance.component not in request.ram]
     left = whole - request.ram_padding - mapped

@@ -34,7 +34,7 @@ class FsspecUploader(Uploader):
             try:
                 self._folder.write(name, _chunks(path))
             except UploadError:
-                if self._folder.size(name) != size:  # else somebody put it meanwhile
+                if self._folder.size(name) != size:  # else another process has put it in the meantime
                     raise
         return f"{self._folder.url}/{name}"
 

@@ -20,7 +20,7 @@ TOKEN = "_HERONPY_CONTAINER_TOKEN"
 
 
 class LocalContainer:
-    """A running container, started by us or by an earlier scheduler process."""
+    """A running container, started by this or by an earlier scheduler process."""
 
     def __init__(self, record: ContainerRecord) -> None:
         self.record = record
@@ -45,7 +45,7 @@ class LocalContainer:
         return status
 
     def release(self) -> None:
-        """Look away; it runs on."""
+        """Close the pidfd; the container runs on."""
         os.close(self.pidfd)
 
     def _reap(self) -> int | None:
@@ -58,7 +58,7 @@ class LocalContainer:
 
 
 def start(launch: Launch, records: Records) -> LocalContainer:
-    """Start a container in a session of its own, so that it outlives us."""
+    """Start a container in a session of its own, so that it outlives this process."""
     record = ContainerRecord(launch.container, secrets.token_hex(8), boot_id())
     records.write(record)
     folder = Path(launch.log_folder)
@@ -75,7 +75,7 @@ def start(launch: Launch, records: Records) -> LocalContainer:
         )
     finally:
         os.close(log)
-    # it is waited for through its pidfd; this only tells Popen not to
+    # it is waited for through its pidfd; this keeps Popen from doing so
     started.returncode = 0
     seen = process(started.pid)
     assert seen is not None, "a child stays until it is waited for"
@@ -96,7 +96,7 @@ def find(record: ContainerRecord) -> LocalContainer | None:
         container = LocalContainer(record)
     except ProcessLookupError:
         return None
-    # the pid could have changed hands between the look and the open
+    # the pid could have been reused between the check and the open
     if _is_first_process(record):
         return container
     container.release()

@@ -1,4 +1,4 @@
-"""What is written down of a container, so that a later process can find it again."""
+"""The record of a container by which a later process finds it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ContainerRecord(msgspec.Struct, frozen=True):
     """One container: its first process, which leads its session and its process group."""
 
     container: int
-    #: in the environment of the process: finds it when we died before we could write its pid
+    #: in the environment of the process: finds it if the scheduler died before it wrote the pid
     token: str
     boot: str
     #: 0 until the process is started

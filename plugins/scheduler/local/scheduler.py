@@ -46,7 +46,7 @@ class LocalScheduler(Scheduler):
     def on_kill(self) -> None:
         self._adopt()
         self._end(list(self._running))
-        # containers whose first process died before we looked: their groups may live on
+        # containers whose first process has died already: their groups may live on
         for record in list(self._records):
             kill_group(record)
             self._records.remove(record.container)
@@ -138,7 +138,7 @@ class LocalScheduler(Scheduler):
 
 
 def _refuse_too_many(instances: int) -> None:
-    """Rather a clear word than a machine that swaps until somebody pulls the plug."""
+    """Refuse what would make the machine swap until it does not respond."""
     most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // IDLE_INSTANCE
     if instances > most:
         msg = f"{instances} instances are too many for one machine with memory for {most} idle ones"

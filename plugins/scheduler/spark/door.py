@@ -1,4 +1,4 @@
-"""Where Spark's tasks ask whether their container may start, and learn when it must end."""
+"""The driver's port at which Spark's tasks ask to start their container, and see when it must end."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import threading
 
 from heronpy.kernel.machine.wakeup import Wakeup
 
-#: what a task may say before it is let in
+#: most bytes that a task may send before it is admitted
 LONGEST_HELLO = 256
 
 LET_IN = b"!"
 
 
 class Door:
-    """One connection per running container. Who hangs up ends it: the driver on purpose, or by its death.
+    """One connection per running container, which ends with it: closed by the driver, or by its death.
 
-    A start that was withdrawn is not let in, so a task that Spark starts late starts no container.
+    A start that was withdrawn is not admitted, so a task that Spark starts late starts no container.
     """
 
     def __init__(self, address: str, port: int) -> None:
@@ -38,13 +38,13 @@ class Door:
         self._thread.start()
 
     def expect(self, start: int) -> bytes:
-        """Let the task of this start in; returns what it has to say."""
+        """Admit the task of this start; returns the token that it must send."""
         with self._lock:
             self._expected.add(start)
         return self._hello(start)
 
     def withdraw(self, start: int) -> bool:
-        """Let nobody in for this start any more, and end what it started; says whether somebody was in."""
+        """Admit no task of this start any more, and end its container; returns whether one was admitted."""
         with self._lock:
             self._expected.discard(start)
             inside = self._inside.pop(start, None)
@@ -82,7 +82,7 @@ class Door:
     def _answer(self) -> None:
         try:
             guest, _ = self._listener.accept()
-        except OSError:  # it has gone again
+        except OSError:  # it has disconnected
             return
         guest.setblocking(False)
         self._selector.register(guest, selectors.EVENT_READ, bytearray())
@@ -113,7 +113,7 @@ class Door:
 
 
 def _hang_up(guest: socket.socket) -> None:
-    """The thread that serves sees it close, and forgets it."""
+    """Close the connection; the serving thread sees that and forgets it."""
     try:
         guest.shutdown(socket.SHUT_RDWR)
     except OSError:  # the other side was faster

@@ -79,7 +79,7 @@ class Driver:
             return f"the JVM of Spark's driver ended ({how})"
         try:
             stopped = self._context._jsc.sc().isStopped()
-        except Exception as error:  # whatever Py4J raises when the other side is about to go
+        except Exception as error:  # whatever Py4J raises when the JVM is ending
             return f"the JVM of Spark's driver does not answer: {reason(str(error))}"
         return "Spark has ended the application" if stopped else ""
 
@@ -178,7 +178,7 @@ def _start(settings: SparkSettings, topology: str, scratch: Path) -> SparkContex
     options = settings.conf.get("spark.driver.extraJavaOptions", "")
     conf["spark.driver.extraJavaOptions"] = f'"-Djava.io.tmpdir={scratch}" {options}'
     on_interrupt = signal.getsignal(signal.SIGINT)
-    # a JVM of ours: of another, as in a notebook, we could not say when it ends
+    # a JVM of its own: another, as in a notebook, would not end with the driver
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE"):
         os.environ.pop(name, None)
     try:

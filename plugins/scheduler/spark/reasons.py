@@ -12,7 +12,7 @@ _HOPELESS = re.compile(r"PYTHON_VERSION_MISMATCH|Cannot run program .*error\W*(2
 
 
 def reason(text: str) -> str:
-    """The line that says it; a stack of Python ends with it, and one of Java begins with it."""
+    """The line with the reason: the last of a Python stack, the first of a Java stack."""
     lines = list(itertools.takewhile(lambda line: not line.startswith("\tat "), text.strip().splitlines()))
     if not lines:
         return "no reason given"
@@ -25,5 +25,5 @@ def reason(text: str) -> str:
 
 
 def is_hopeless(reason: str) -> bool:
-    """Whether no other attempt will do better: the Workers have not the Python that is asked for."""
+    """Whether no other attempt will do better: the Workers do not have the Python that is asked for."""
     return _HOPELESS.search(reason) is not None

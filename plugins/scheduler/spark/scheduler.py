@@ -37,7 +37,7 @@ EXECUTOR_SECONDS, TASK_SECONDS = 2.0, 8.0
 #: how long a job may take to be over that was cancelled
 CANCEL_SECONDS = 10.0
 
-#: how long a container waits for a slot until we say so
+#: how long a container waits for a slot before that is reported
 SLOT_SECONDS = 10.0
 
 
@@ -73,7 +73,7 @@ class SparkScheduler(Scheduler):
         self._python = config.text("container.python")
         self._patience = config.number("kill.timeout") + EXECUTOR_SECONDS
         self._launcher = launcher
-        #: both from the first start to the end: only who starts containers needs them
+        #: both from the first start to the end: only a process that starts containers needs them
         self._driver: Driver | None = None
         self._door: Door | None = None
         self._had_executors = False
@@ -179,13 +179,13 @@ class SparkScheduler(Scheduler):
         return Driver(self._settings, topology, self._python, work / "spark", on_loss=self._wakeup.wake)
 
     def _end(self, containers: Sequence[int]) -> None:
-        """End them in order; who is not gone by then is cut off, and its successor fences it."""
+        """End them in order; one that has not ended in time is disconnected, and its successor fences it."""
         ending = [self._running.pop(each) for each in containers if each in self._running]
         if not ending or self._driver is None or self._door is None:
             return
         for start in ending:
             if not self._door.withdraw(start.number):
-                # it waits for a slot, which it would still take to hear that it may not start
+                # it waits for a slot, and would take it only to be refused
                 self._driver.cancel(start.number)
         deadline = time.monotonic() + self._patience + TASK_SECONDS
         late = [each for each in ending if not each.over.wait(max(0.0, deadline - time.monotonic()))]
@@ -212,14 +212,14 @@ class SparkScheduler(Scheduler):
         self._wakeup.drain()
 
     def _late(self) -> list[int]:
-        """Containers that have waited for a slot for long."""
+        """Containers that have been waiting for a slot for long."""
         assert self._door is not None
         due = time.monotonic() - SLOT_SECONDS
         late = [each for each in self._running.values() if each.submitted < due]
         return [each.container for each in late if not self._door.let_in(each.number)]
 
     def _forgotten(self) -> str:
-        """A Master that was started again knows no application, has executors ended, and gives no others."""
+        """A restarted Master does not know the application, ends its executors, and gives no others."""
         assert self._driver is not None
         if not self._settings.masters:
             return ""
@@ -230,7 +230,7 @@ class SparkScheduler(Scheduler):
         return ""
 
     def _why(self, running: int) -> str:
-        """What containers wait for while so many run; empty if they only take their time."""
+        """What containers wait for while so many run; empty if they are just starting."""
         assert self._driver is not None
         slots = self._driver.slots()
         if self._settings.dynamic or not slots:
@@ -238,7 +238,7 @@ class SparkScheduler(Scheduler):
         return f"Spark has no free slot for it, of {slots}" if slots <= running else ""
 
     def _refuse_without_slots(self, more: int) -> None:
-        """Spark would let them wait without a word."""
+        """Raise if there is no slot: Spark would let the containers wait without an error."""
         if not more or self._settings.dynamic or self._driver is None:
             return
         slots, taken = self._driver.slots(), len(self._running)

@@ -1,4 +1,4 @@
-"""The section [scheduler.spark], together with what Spark's own file of defaults says."""
+"""The section [scheduler.spark], together with Spark's own file of defaults."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _DEFAULTS = {
 
 
 class SparkSettings(msgspec.Struct, frozen=True):
-    """Which Spark, and how an application of ours behaves there."""
+    """Which Spark, and how an application of heronpy behaves there."""
 
     master: str
     #: where the driver's door is; 0 is any free port
     port: int
     #: Spark's own settings: the user's, and those of spark-defaults.conf
     conf: Mapping[str, str]
-    #: those of them that Spark has to be told: it reads that file itself, and arguments are seen by everybody
+    #: those that Spark must be given: it reads that file itself, and arguments are visible to all users
     told: Mapping[str, str]
 
     @classmethod
@@ -88,7 +88,7 @@ class SparkSettings(msgspec.Struct, frozen=True):
 
     @property
     def slots(self) -> int | None:
-        """How many containers can run at once as far as settings say it; None if they do not."""
+        """How many containers can run at once according to the settings; None if they do not limit it."""
         found = _LOCAL.fullmatch(self.master)
         cores = (found[2] or "1") if found else self.conf.get("spark.cores.max", "*")
         if cores == "*" or self.dynamic:
@@ -99,7 +99,7 @@ class SparkSettings(msgspec.Struct, frozen=True):
         return self.conf.get(key, "false").lower() == "true"
 
     def spark_master(self) -> str:
-        """The master as Spark is told."""
+        """The master URL that Spark is given."""
         return f"local[{MANY_SLOTS}]" if self.master == "local[*]" else self.master
 
     def own_address(self) -> str:
@@ -111,12 +111,12 @@ class SparkSettings(msgspec.Struct, frozen=True):
         return address_towards(*next(iter(self.masters), (socket.gethostname(), 1)))
 
     def executor_environment(self) -> dict[str, str]:
-        """Variables that the user gives to executors are meant for containers."""
+        """Variables that the user sets for executors are passed to containers."""
         prefix = "spark.executorEnv."
         return {key.removeprefix(prefix): text for key, text in self.conf.items() if key.startswith(prefix)}
 
     def application(self, topology: str) -> dict[str, str]:
-        """All that Spark is told about the application of a topology."""
+        """Spark's settings for the application of a topology."""
         address = self.own_address()
         own = {**_DEFAULTS, "spark.driver.host": address, "spark.driver.bindAddress": address}
         return {
@@ -165,7 +165,7 @@ def _chosen(words: tuple[str, ...]) -> dict[str, str]:
 
 
 def _spark_defaults() -> dict[str, str]:
-    """What spark-defaults.conf says: a key, white space or an equals sign, and a value on each line."""
+    """The settings in spark-defaults.conf: a key, white space or an equals sign, and a value on each line."""
     home = spark_home()
     folder = os.environ.get("SPARK_CONF_DIR") or (str(home / "conf") if home is not None else "")
     try:

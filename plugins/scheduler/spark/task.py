@@ -21,7 +21,7 @@ from typing import NamedTuple
 #: of the executor's environment, what a container may see; Spark's own variables would confuse its Python
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 
-#: how long the driver may take to say whether the container may start
+#: how long the driver may take to answer whether the container may start
 ANSWER_SECONDS = 30.0
 
 #: SIGKILL takes effect at once unless a process hangs in the kernel
@@ -32,18 +32,18 @@ TAIL = 4096
 
 
 class Order(NamedTuple):
-    """All that a task is told."""
+    """All that a task is given."""
 
-    #: which start of which container this is, with the word that opens the driver's door
+    #: which start of which container this is, with the token that the driver accepts
     hello: bytes
-    #: where the driver's door is
+    #: where the driver listens
     door: tuple[str, int]
     #: how to start the container; an empty first word is the Python of Spark's workers
     argv: tuple[str, ...]
     environment: dict[str, str]
     #: files of its folder: name there → name among the files that Spark has shipped
     files: dict[str, str]
-    #: files of its folder that nobody else may read: name → content
+    #: files of its folder that no other account may read: name → content
     secrets: dict[str, bytes]
     #: where its output goes; empty where only the executor's own log is at hand
     log: str
@@ -60,14 +60,14 @@ class End(NamedTuple):
 
 
 def run(order: Order) -> End:
-    """Start the container if it is still wanted, and wait for its end; the driver hangs up to end it."""
+    """Start the container if it is still wanted, and wait for its end; the driver disconnects to end it."""
     with socket.create_connection(order.door, ANSWER_SECONDS) as driver:
         driver.sendall(order.hello)
         if not driver.recv(1):
             return End(None, "it was not wanted any more")
         if not order.files:
             return _attend(order, None, driver)
-        # Spark removes this folder with the executor, whoever was killed before
+        # Spark removes this folder with the executor, even if this task is killed
         spark_folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
         folder = tempfile.mkdtemp(prefix="heronpy-", dir=spark_folder or None)
         try:
@@ -109,10 +109,10 @@ def _attend(order: Order, folder: str | None, driver: socket.socket) -> End:
             if first in ready:
                 break
             if driver.fileno() in ready:
-                # nothing is ever said here: the driver has hung up, or is gone
+                # the driver never sends anything: readable means that it has closed, or is gone
                 poll.unregister(driver)
                 deadline = time.monotonic() + order.patience
-                # no signal: one that is still being unpacked would die of it and leave all that behind
+                # no signal: it would kill a container that is still unpacking, and leave its files behind
                 container.stdin.close()
         _kill_session(container.pid)
         if container.stdout is not None:
@@ -128,7 +128,7 @@ def _attend(order: Order, folder: str | None, driver: socket.socket) -> End:
 
 
 def _start(order: Order, folder: str | None, driver: socket.socket) -> subprocess.Popen[bytes]:
-    """In a session of its own, with a pipe as its lifeline: when we are killed, it sees the pipe close."""
+    """In a session of its own, with a pipe as its lifeline: when this task is killed, the pipe closes."""
     inherited = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     here = {} if folder is None else {"_HERONPY_HOST": driver.getsockname()[0]}
     with contextlib.ExitStack() as stack:
@@ -158,7 +158,7 @@ def _pass_on(output: int, tail: bytes, poll: select.poll) -> bytes:
 
 
 def _kill_session(leader: int) -> None:
-    """Until nothing is left; the leader itself is not waited for yet, so nobody else can get its number."""
+    """Until nothing is left; the leader itself is not waited for yet, so its pid cannot be reused."""
     deadline = time.monotonic() + KILL_SECONDS
     while (members := _session(leader)) and time.monotonic() < deadline:
         for pid in members:

@@ -1,4 +1,4 @@
-"""What is asked of the ResourceManager by whoever is no ApplicationMaster: to submit, to find, to kill."""
+"""The ResourceManager for processes that are not the ApplicationMaster: submit, find, kill."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from heronpy.plugins.scheduler.yarn.diagnostics import last_words
 from heronpy.plugins.scheduler.yarn.hadoop import AT_A_TERMINAL, configuration, folder_of
 from heronpy.plugins.scheduler.yarn.java import Java, client_jars, said
 
-#: the type of our applications, for those who look at all of the cluster's
+#: the type of heronpy's applications, in the cluster's list of all
 TYPE = "heronpy"
 
 #: seconds between two looks at an application
@@ -82,7 +82,7 @@ class Cluster:
             raise UserError(msg) from error
 
     def wait_for_master(self, application: Any, timeout: float) -> None:
-        """Return when the ApplicationMaster has registered; if not, end the application and say why."""
+        """Return when the ApplicationMaster has registered; else end the application and raise the reason."""
         deadline = time.monotonic() + timeout
         try:
             while (state := self._state(application)) != "RUNNING":
@@ -98,7 +98,7 @@ class Cluster:
             raise
 
     def identity(self) -> dict[str, str]:
-        """Who we are to Hadoop, for the environment of whoever shall be the same to it."""
+        """This process's Hadoop user, as environment for processes that must act as the same user."""
         user = self.java.hadoop.security.UserGroupInformation.getCurrentUser()
         return {"HADOOP_USER_NAME": str(user.getShortUserName())}
 

@@ -20,7 +20,7 @@ from heronpy.plugins.scheduler.yarn.secrets import PREFIX
 
 #: what a process keeps of the environment that YARN gives it
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-#: … and an ApplicationMaster besides: how it finds Java, and who it is to YARN
+#: … and an ApplicationMaster besides: how it finds Java, and its identity at YARN
 _KEPT_BY_MASTERS = ("JAVA_HOME", "HADOOP_TOKEN_FILE_LOCATION", "CONTAINER_ID")
 
 #: the name under which the module of that name lies beside a container that has secrets
@@ -28,7 +28,7 @@ SECRETS = "heronpy-secrets.py"
 
 _PYTHON = "python3"
 
-#: YARN keeps what is written there, and tells the last of it when a container fails
+#: YARN keeps what is written there, and reports its end when a container fails
 _OUTPUT = "exec </dev/null >>'<LOG_DIR>/stdout' 2>>'<LOG_DIR>/stderr'; "
 
 

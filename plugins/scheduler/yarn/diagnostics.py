@@ -1,4 +1,4 @@
-"""What YARN says about containers that ended, in words of ours."""
+"""YARN's diagnostics of ended containers as exit status and one line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STDERR = re.compile(r"^Last \d+ bytes of stderr :$(.*?)^\s*$", re.MULTILINE | r
 
 
 def exit_of(status: int, diagnostics: str) -> tuple[int | None, str]:
-    """Exit status (minus the number of a signal, None if it never said one), and the reason in one line."""
+    """Exit status (minus the number of a signal, None if there is none), and the reason in one line."""
     if status < 0:
         return None, _first_line(diagnostics)
     if status > _SIGNALS:

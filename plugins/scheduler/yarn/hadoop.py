@@ -1,4 +1,4 @@
-"""Hadoop's configuration: where ours comes from, and how patient its clients shall be."""
+"""Hadoop's configuration: where it comes from, and the timeouts of its clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heronpy.plugins.scheduler.yarn.java import Java
 #: the files that make up Hadoop's configuration for a client
 FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
 
-#: for whoever waits at a terminal: Hadoop's clients would try for fifteen minutes
+#: for a command at a terminal: Hadoop's clients would retry for fifteen minutes
 AT_A_TERMINAL = {
     "yarn.resourcemanager.connect.max-wait.ms": "3000",
     "yarn.resourcemanager.connect.retry-interval.ms": "1000",
@@ -25,7 +25,7 @@ AT_A_TERMINAL = {
     "yarn.client.failover-max-attempts": "3",
 }
 
-#: for an ApplicationMaster: a node that is gone must not keep it from the others
+#: for an ApplicationMaster: a lost node must not delay calls to the others
 IN_A_MASTER = {
     "yarn.resourcemanager.connect.retry-interval.ms": "1000",
     "yarn.client.nodemanager-connect.max-wait-ms": "3000",
@@ -52,7 +52,7 @@ def folder_of(config: Config) -> Path | None:
 
 
 def configuration(java: Java, config: Config, settings: Mapping[str, str]) -> Any:
-    """What the files on the class path say, what the user has set, and these."""
+    """The files on the class path, then the user's settings, then these."""
     made = java.yarn.conf.YarnConfiguration()
     host = config.text("scheduler.yarn.resource_manager")
     if host:

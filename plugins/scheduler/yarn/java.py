@@ -1,4 +1,4 @@
-"""A JVM beside us that has the Hadoop client classes, and Py4J to speak with it."""
+"""A child JVM with the Hadoop client classes, called through Py4J."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _JARS = (
 #: it makes calls and nothing else
 _OPTIONS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
-#: it ends when its standard input does, serves loopback only, and answers nobody without the word it prints
+#: it ends when its standard input closes, serves loopback only, and requires the token that it prints
 _MAIN = ("py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0")
 
 _INSTALL = "pip install 'heron-py[yarn]'"
@@ -40,10 +40,10 @@ _PATIENCE = 5.0
 
 
 class Java:
-    """The JVM. Only we can speak with it, and it ends with us, however we end."""
+    """The JVM. Only this process can call it, and it ends with this process, however that ends."""
 
     def __init__(self, class_path: Iterable[Path], *, quiet: bool = False) -> None:
-        """A quiet one writes nothing to our stderr."""
+        """With `quiet`, the JVM's stderr is not shown."""
         py4j = _py4j()
         command = [java_command(), *_OPTIONS, "-cp", os.pathsep.join(map(str, class_path)), *_MAIN]
         with tempfile.TemporaryFile() as errors:
@@ -120,7 +120,7 @@ def client_jars() -> list[Path]:
 
 
 def said(error: Exception) -> str:
-    """In one line, what went wrong in Java."""
+    """A Java error in one line."""
     thrown = getattr(error, "java_exception", None)
     text = str(thrown.getMessage() or thrown.getClass().getName()) if thrown is not None else str(error)
     return text.strip().partition("\n")[0]
@@ -133,7 +133,7 @@ def kind(error: Exception) -> str:
 
 
 def _py4j() -> Any:
-    # it reports as errors that objects of a JVM which has ended cannot be given back
+    # it logs errors when objects of a JVM that has ended cannot be released
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
         return importlib.import_module("py4j.java_gateway")

@@ -1,4 +1,4 @@
-"""The ApplicationMaster's side of YARN: asks for containers, starts them, hears of their end."""
+"""The ApplicationMaster's side of YARN: requests containers, starts them, collects their exits."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ JARS, CONF = "jars", "conf"
 
 #: seconds between two heartbeats: while containers are on their way, and else
 _SOON, _LATER = 0.2, 0.5
-#: seconds after which a container that YARN has not given is said to wait
+#: seconds after which a container that YARN has not allocated is reported as waiting
 _LONG = 10.0
-#: seconds between two looks at a container that ends
+#: seconds between two checks of a container that ends
 _LOOK = 0.1
 #: seconds that a node gets to end a container by force
 _FORCE_SECONDS = 10.0
 
-#: when YARN says this to a heartbeat, another ApplicationMaster has our place, or nobody shall have it
+#: answers to a heartbeat which mean that this ApplicationMaster is replaced or the application is over
 _REPLACED = ("ApplicationAttemptNotFoundException", "InvalidToken")
 
-#: when a node says this, it does not have the container
+#: answers of a node which mean that it does not have the container
 _UNKNOWN = ("YarnException", "NotFoundException")
 
 
 class _Ask(msgspec.Struct, frozen=True):
-    """A container that YARN has yet to give."""
+    """A container that YARN has not allocated yet."""
 
     request: Any
     launch: Launch
@@ -57,7 +57,7 @@ class _Ask(msgspec.Struct, frozen=True):
 
 
 class _Held(msgspec.Struct, frozen=True):
-    """A container that YARN gave, and that was started."""
+    """A container that YARN has allocated, and that was started."""
 
     id: Any
     node: Any
@@ -66,8 +66,8 @@ class _Held(msgspec.Struct, frozen=True):
 class Master:
     """Registered with the ResourceManager. Containers are known by the numbers that heronpy gives them.
 
-    A thread of its own sends heartbeats; whatever it hears is told by `on_news` and `exits`. YARN returns
-    our number with each container (its allocationRequestId), also to a later ApplicationMaster.
+    A thread of its own sends heartbeats; results are reported by `on_news` and `exits`. YARN returns
+    the number with each container (its allocationRequestId), also to a later ApplicationMaster.
     """
 
     def __init__(self, folder: Path, config: Config, on_news: Callable[[], None]) -> None:
@@ -107,7 +107,7 @@ class Master:
             return sorted(self._held)
 
     def ask(self, launches: Mapping[int, Launch]) -> None:
-        """Have these started as soon as YARN has room, unless they run or are on their way."""
+        """Request these, to be started when YARN has room, unless they run or are requested already."""
         for container, launch in launches.items():
             self._refuse_too_large(container, launch.resources)
         with self._lock:
@@ -119,7 +119,7 @@ class Master:
         self._turn.set()
 
     def end(self, containers: Collection[int]) -> None:
-        """Return when these are gone, or out of reach: then YARN will end them."""
+        """End these; returns when they are gone, or out of reach: then YARN ends them."""
         with self._lock:
             for container in containers:
                 if (ask := self._asked.pop(container, None)) is not None:
@@ -136,13 +136,13 @@ class Master:
         self._turn.set()
 
     def end_all(self) -> None:
-        """Those that run, and those that are on their way."""
+        """End those that run, and withdraw the requests for others."""
         with self._lock:
             everyone = {*self._asked, *self._held}
         self.end(everyone)
 
     def exits(self) -> list[ContainerExit]:
-        """What ended by itself since the last call."""
+        """Containers that ended by themselves since the last call."""
         with self._lock:
             if self._failure:
                 raise HeronError(self._failure)
@@ -150,7 +150,7 @@ class Master:
             return exits
 
     def late(self) -> list[int]:
-        """Containers that were asked for long ago, and not given."""
+        """Containers that were requested long ago and are not allocated."""
         due = time.monotonic() - _LONG
         with self._lock:
             return [container for container, ask in self._asked.items() if ask.since < due]
@@ -165,13 +165,13 @@ class Master:
             raise UserError(msg, hint="retry later, or give each component less")
 
     def finish(self) -> None:
-        """Tell YARN that the application is over, as it should be."""
+        """Unregister the application as succeeded."""
         self._rest()
         status = self._java.records.FinalApplicationStatus.SUCCEEDED
         self._manager.unregisterApplicationMaster(status, "killed by its owner", "")
 
     def close(self) -> None:
-        """Leave; containers run on."""
+        """Disconnect; containers run on."""
         self._rest()
         self._java.close()
         self._thread.join()
@@ -189,11 +189,11 @@ class Master:
             self._keep(container)
 
     def _keep(self, container: Any) -> None:
-        """One that an earlier ApplicationMaster started, unless another has its place."""
+        """Adopt a container of an earlier ApplicationMaster, unless its number is taken."""
         where, found = _number(container), _Held(container.getId(), container.getNodeId())
         held = self._held.get(where)
         if held is not None and held.id.equals(found.id):
-            return  # a ResourceManager that was started again tells of those that we know
+            return  # a restarted ResourceManager reports containers that are known already
         if held is not None or self._look(found) == "gone":
             self._manager.releaseAssignedContainer(found.id)
             return
@@ -239,7 +239,7 @@ class Master:
             self._turn.clear()
 
     def _fatal(self, error: Exception) -> bool:
-        """Whether there is nothing more to hear; tells so."""
+        """Whether no further heartbeat can succeed; reports that."""
         # not thrown in Java: the JVM is gone
         if kind(error) and kind(error) not in _REPLACED:
             return False
@@ -250,7 +250,7 @@ class Master:
 
     def _hear(self, answer: Any) -> None:
         self._room = answer.getAvailableResources() or self._room
-        # a ResourceManager that was started after us hears of them from the nodes, one after the other
+        # a ResourceManager that was restarted learns of them from the nodes, one after the other
         for container in answer.getContainersFromPreviousAttempts():
             self._keep(container)
         for container in answer.getAllocatedContainers():
@@ -264,7 +264,7 @@ class Master:
         where, held = _number(container), _Held(container.getId(), container.getNodeId())
         ask = self._asked.pop(where, None)
         if ask is None:
-            # not wanted any more
+            # no longer wanted
             self._manager.releaseAssignedContainer(held.id)
             return
         self._manager.removeContainerRequest(ask.request)
@@ -304,7 +304,7 @@ class Master:
             log.warning("node %s does not end a container: %s", held.node.toString(), said(error))
 
     def _wait(self, ending: Collection[_Held], timeout: float) -> list[_Held]:
-        """Wait until nodes say that these are gone; those that are not."""
+        """Wait until their nodes report these as gone; returns those that are not."""
         deadline = time.monotonic() + timeout
         left = [each for each in ending if self._runs(each)]
         while left and time.monotonic() < deadline:
@@ -313,7 +313,7 @@ class Master:
         return left
 
     def _runs(self, held: _Held) -> bool:
-        """Whether its node says so. One whose node does not answer is YARN's affair from now on."""
+        """Whether its node reports it as running. One whose node does not answer is left to YARN."""
         seen = self._look(held)
         if seen == "unreachable":
             log.warning("container %s is out of reach on %s", held.id.toString(), held.node.toString())
@@ -328,7 +328,7 @@ class Master:
         return "gone" if str(status.getState().toString()) == "COMPLETE" else "runs"
 
     def _rest(self) -> None:
-        """No more heartbeats. One that hangs in a call ends with the JVM."""
+        """Stop the heartbeats. One that hangs in a call ends with the JVM."""
         self._closing = True
         self._turn.set()
         self._thread.join(_LATER)

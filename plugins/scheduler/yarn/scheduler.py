@@ -79,7 +79,7 @@ class YarnScheduler(Scheduler):
         self._config = config
         self._launcher = launcher
         self._wakeup = Wakeup()
-        #: None where we are no ApplicationMaster: then all we can do is to end the application
+        #: None where this process is not the ApplicationMaster: then it can only end the application
         self._master: Master | None = None
         if folder := os.environ.get(FOLDER):
             self._master = Master(Path(folder), config, self._wakeup.wake)

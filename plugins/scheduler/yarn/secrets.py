@@ -1,6 +1,6 @@
 """Runs in a container's folder before anything else: makes files of the secrets that YARN brought.
 
-They travel as secret keys among the container's credentials, which YARN gives to nobody else. Nothing but the
+They travel as secret keys among the container's credentials, which YARN gives to no other. Nothing but the
 standard library is there yet.
 """
 
@@ -19,7 +19,7 @@ _MAGIC, _WRITABLE = b"HDTS", 0
 
 
 def main() -> None:
-    """Write each secret to a file of its name in this folder, for its owner's eyes only."""
+    """Write each secret to a file of its name in this folder, readable by its owner only."""
     file = Path(os.environ["HADOOP_TOKEN_FILE_LOCATION"])
     file.chmod(0o600)
     with file.open("rb") as source:
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def secrets_in(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    """Name and value of each of ours."""
+    """Name and value of each secret of heronpy."""
     if source.read(4) != _MAGIC or source.read(1)[0] != _WRITABLE:
         sys.exit("error: YARN's credentials are in a format that is not known here")
     for _ in range(_number(source)):

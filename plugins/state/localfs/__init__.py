@@ -3,13 +3,13 @@
     <home>/state/            the node "/"; every node is a folder
         wordcount/           a child; it exists while it holds a value or a child
             @value           its value (record.py)
-        @lock                held with flock by whoever changes the tree
+        @lock                held with flock while the tree is changed
         @version             the last version given to any node
         @sessions/<id>       one per process that owns ephemeral nodes, held with flock while it lives
         @spare               a block of room for a value that is changed when the disk is full
-        @tmp/                what is being built or torn down; empty when nobody is changing the tree
+        @tmp/                what is being built or torn down; empty while the tree is not being changed
 
-What the folders show is what every reader is told: a change is one rename into or out of the tree, so
+The folders are the state that every reader sees: a change is one rename into or out of the tree, so
 readers take no lock and see all of a change or nothing of it. A dead owner's nodes leave the same way,
-taken out by whoever notices first.
+removed by the first process that notices.
 """

@@ -1,4 +1,4 @@
-"""What the operating system refuses, said in one line with what to do."""
+"""Errors of the operating system, in one line with what to do."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from heronpy.kernel.errors import StateError
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 
-#: how long to wait for the lock, which nobody who runs holds for more than a moment
+#: how long to wait for the lock, which a running process holds only for a moment
 LOCK_SECONDS = 10.0
 
 #: between two attempts
@@ -29,13 +29,13 @@ class TreeLock:
     def __init__(self, root: Descriptor) -> None:
         self._lock = Descriptor(os.open("@lock", _FLAGS, 0o600, dir_fd=root.fileno()))
         self._counter = Descriptor(os.open("@version", _FLAGS, 0o600, dir_fd=root.fileno()))
-        # flock tells processes apart, not the threads that share one descriptor
+        # flock excludes processes, not the threads that share one descriptor
         self._threads = threading.RLock()
         self._depth = 0
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock; the thread that has it may enter again. A holder that dies lets go."""
+        """Hold the lock; the thread that has it may enter again. It is released if the holder dies."""
         self._lock.fileno()
         with self._threads:
             self._depth += 1
@@ -49,7 +49,7 @@ class TreeLock:
                     fcntl.flock(self._lock.fileno(), fcntl.LOCK_UN)
 
     def try_briefly(self, work: Callable[[], None]) -> None:
-        """Do what can wait for another time, if the lock is free now."""
+        """Do optional work if the lock is free now."""
         try:
             fcntl.flock(self._lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -60,7 +60,7 @@ class TreeLock:
             fcntl.flock(self._lock.fileno(), fcntl.LOCK_UN)
 
     def _acquire(self) -> None:
-        """Not for ever: a holder that is stopped must not take along those who would find and end it."""
+        """With a timeout: a stopped holder must not block the processes that would find and end it."""
         deadline, pause = time.monotonic() + LOCK_SECONDS, SHORTEST_PAUSE
         while True:
             try:
@@ -79,9 +79,9 @@ class TreeLock:
     def next_version(self, after: int) -> int:
         """A version that no node had, larger than `after`. Wants the lock.
 
-        The counter is not synced to disk: whoever remembers a version of before a power failure is gone with
-        it, and `after` keeps the versions of each node growing. A counter that is lost starts at the clock in
-        microseconds: no tree is changed that often, so this is past all that were given.
+        The counter is not synced to disk: no process that remembers an older version survives a power
+        failure, and `after` keeps the versions of each node growing. A counter that is lost starts at the
+        clock in microseconds: no tree is changed that often, so this is past all that were given.
         """
         stored = os.pread(self._counter.fileno(), _COUNTER.size, 0)
         last = _COUNTER.unpack(stored)[0] if len(stored) == _COUNTER.size else time.time_ns() // 1000

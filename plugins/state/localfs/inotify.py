@@ -1,4 +1,4 @@
-"""Linux inotify: be told of changes in folders instead of looking again and again."""
+"""Linux inotify: events for changes in folders, instead of polling."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class NoInstance(Exception):
-    """The user has no inotify instance to spare: changes must be looked for."""
+    """The user has no inotify instance to spare: the folder must be polled."""
 
 
 class Inotify:
@@ -66,7 +66,7 @@ class Inotify:
         return number
 
     def remove(self, number: int) -> None:
-        """Stop watching. A folder that was deleted has stopped by itself, which is no error."""
+        """Stop watching. A folder that was deleted has stopped by itself, which is not an error."""
         _libc.inotify_rm_watch(self.fileno(), number)
 
     def read(self) -> list[Event]:

@@ -34,7 +34,7 @@ from heronpy.plugins.state.values import check_size
 
 log = logging.getLogger(__name__)
 
-#: the kernel tells of a closed file just before it releases the lock on it: pauses until we look again
+#: the kernel reports a closed file just before it releases its lock: pauses before the next check
 _RELEASE_PAUSES = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -58,7 +58,7 @@ class LocalFsStateManager(StateManager):
             self._guard = TreeLock(self._root)
             undo.callback(self._guard.close)
             self._tree = FileTree(self._root)
-            # whoever only reads needs no lock, however many others write
+            # a reader needs no lock, however many others write
             self._guard.try_briefly(self._tree.clear_scratch)
             self._reap_dead()
             undo.pop_all()
@@ -143,7 +143,7 @@ class LocalFsStateManager(StateManager):
                 watcher, is_new = self._watcher or self._new_watcher(), self._watcher is None
                 self._watcher = watcher
             if is_new:
-                # after it listens: an owner that dies from here on is heard of
+                # after the watch is set: the death of an owner is noticed from here on
                 self._reap_dead()
             return watcher.add(segments, lambda: self._tell_settled(callback))
 
@@ -172,7 +172,7 @@ class LocalFsStateManager(StateManager):
             return Poller(self._root, self._tree, self._sessions_ended)
 
     def _tell_settled(self, callback: Callable[[], None]) -> None:
-        """Call it when the change that was seen is durable, which its writer holds the lock for.
+        """Call back once the change that was seen is durable: its writer holds the lock until then.
 
         What is done because of it, such as a sink's commit, must not outlive it in a power cut.
         """
@@ -186,11 +186,11 @@ class LocalFsStateManager(StateManager):
             yield
 
     def _current(self, segments: Segments) -> FileRecord | None:
-        """The record that counts. What does not count is taken out first, so that watchers see it go."""
+        """The valid record. One of a dead owner is removed first, so that watchers see it go."""
         record = self._tree.read(segments)
         if record is not None and self._is_orphan(record):
             self._reap(record.owner)
-            # also where its owner could not write down any more that it has it
+            # also where its owner could not record it any more
             self._tree.drop(segments, durable=False)
             return None
         return record
@@ -241,14 +241,14 @@ class LocalFsStateManager(StateManager):
         try:
             record = self._tree.read(segments)
         except DamagedNode:
-            # whose it was cannot be read; if it is another's by now, that one makes it again
+            # its owner cannot be read; if it has another owner by now, that one makes it again
             self._tree.drop(segments, durable=False)
             return
         if record is not None and record.owner == session:
             self._tree.drop(segments, durable=False)
 
     def _sessions_ended(self, sessions: list[str]) -> None:
-        """These have ended, or any if none is named. Every process that watches hears of every session."""
+        """These have ended, or any if none is named. Every watching process gets the events of all."""
         for pause in _RELEASE_PAUSES:
             time.sleep(pause)
             if not any(is_alive(self._root, session) for session in sessions):

@@ -30,7 +30,7 @@ class FileNodeWatch(abc.ABC):
 
     @abc.abstractmethod
     def leave(self) -> None:
-        """Nothing is looked for on behalf of this watch any more."""
+        """Stop looking for changes on behalf of this watch."""
 
     def fire(self) -> None:
         with self._calling:

@@ -1,4 +1,4 @@
-"""Watches without inotify: one thread that looks at the watched nodes, less often while they are quiet."""
+"""Watches without inotify: one thread polls the watched nodes, less often while they are quiet."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
 
-#: seconds between two looks: after a change, and when nothing has changed for long. The first is longer than
+#: seconds between two polls: after a change, and when nothing has changed for long. The first is longer than
 #: the kernel's clock tick, which is how fine the times of folders are.
 SHORTEST = 0.05
 LONGEST = 1.0
-#: by how much the pause grows from one quiet look to the next: a change is found at most half as late again
+#: back-off, the growth of the pause after a quiet poll: a change is found at most half as late again
 #: as it took to come
 GROWTH = 1.5
 
@@ -29,7 +29,7 @@ Stamp = tuple[int, int, int]
 
 
 class Seen(NamedTuple):
-    """What a watch tells changes of, and the sessions on whose life that depends."""
+    """The state that a watch compares, and the sessions that it depends on."""
 
     version: int | None
     children: tuple[str, ...]
@@ -57,8 +57,8 @@ class PolledWatch(FileNodeWatch):
 class Poller:
     """All watches of a state manager without an inotify instance.
 
-    A child that goes and comes back between two looks is told, for the time of its folder changes. Sessions
-    that own what is watched are asked whether they live, as nobody else may notice that one has ended.
+    A child that goes and comes back between two polls is reported, since the time of its folder changes.
+    Sessions that own watched nodes are checked too, as no other process may notice that one has ended.
     """
 
     def __init__(self, root: Descriptor, tree: FileTree, sessions_ended: Callable[[list[str]], None]) -> None:
@@ -73,7 +73,7 @@ class Poller:
         try:
             self._thread.start()
         except BaseException:
-            # a Ctrl-C may come when it runs already
+            # a Ctrl-C may come when the thread runs already
             self._stopping = True
             self._woken.set()
             raise
@@ -115,7 +115,7 @@ class Poller:
             pause = SHORTEST if changed else min(LONGEST, pause * GROWTH)
 
     def _turn(self) -> bool:
-        """Tell what has changed; whether anything has."""
+        """Call back for what has changed; returns whether anything has."""
         with self._lock:
             owners = frozenset().union(*(watch.seen.owners for watch in self._watches))
         ended = [session for session in owners if not is_alive(self._root, session)]
@@ -141,7 +141,7 @@ class Poller:
     def _stamp(self, segments: Segments) -> Stamp:
         """Of the node, or of what there is above it: there it shows that the node has come and gone again.
 
-        A reader that has found the node in between waits to hear that it is gone.
+        A reader that has found the node in between waits for the event of its removal.
         """
         for depth in range(len(segments), -1, -1):
             folder = self._tree.open_folder(segments[:depth])

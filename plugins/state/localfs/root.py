@@ -1,4 +1,4 @@
-"""The folder that holds a tree: made private, and refused when it is somebody else's."""
+"""The folder that holds a tree: made private, and refused when it belongs to another user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_root(folder: Path) -> Descriptor:
-    """Make the folder if needed, keep others out, and open it."""
+    """Make the folder if needed, remove access of others, and open it."""
     try:
         make_durable(folder.parent)
     except (FileExistsError, FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Who owns ephemeral nodes, and whether they still live."""
+"""Sessions: the owners of ephemeral nodes, and whether their processes live."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 class SessionFile:
     """One owner: a file that is held with flock for as long as its process lives, however that ends.
 
-    The file lists the paths of its ephemeral nodes, so that whoever finds the owner dead need not search the
-    tree. It stays open for writing: closing such a file is what watchers of the folder are told of.
+    The file lists the paths of its ephemeral nodes, so that a process that finds the owner dead need not
+    search the tree. It stays open for writing: closing such a file is an event to watchers of the folder.
     """
 
     def __init__(self, root: Descriptor) -> None:
-        """Wants the tree's lock, under which nobody clears the scratch folder."""
+        """Wants the tree's lock, under which the scratch folder is not cleared."""
         self.id = secrets.token_hex(8)
         self._paths: set[str] = set()
         tmp = f"{TMP}/{self.id}"
         self._file = Descriptor(os.open(tmp, _NEW, 0o600, dir_fd=root.fileno()))
         try:
             fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # moved in when locked: nobody ever sees a living session without its lock
+            # moved in when locked: a live session is never seen without its lock
             os.rename(tmp, f"{SESSIONS}/{self.id}", src_dir_fd=root.fileno(), dst_dir_fd=root.fileno())
             _sync_folder(root)
         except BaseException:
@@ -56,12 +56,12 @@ class SessionFile:
         return sorted(self._paths)
 
     def close(self) -> None:
-        """Let go. The file stays until it is forgotten, for others to find what is left."""
+        """Release the lock. The file stays until it is forgotten, so that others find what is left."""
         self._file.close()
 
 
 def is_alive(root: Descriptor, session: str) -> bool:
-    """Whether the session's process lives. Readers share the lock, so asking never looks like living."""
+    """Whether the session's process lives. Readers share the lock, so a check does not look like an owner."""
     try:
         # not for writing: closing it again must not look like the owner's end
         fd = os.open(f"{SESSIONS}/{session}", _READ, dir_fd=root.fileno())

@@ -1,4 +1,4 @@
-"""Room that is kept for values when the disk is full: signs of life must not stop then."""
+"""Room that is kept for values when the disk is full: heartbeats must not stop then."""
 
 from __future__ import annotations
 

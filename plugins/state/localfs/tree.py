@@ -22,7 +22,7 @@ TMP = "@tmp"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-#: errors that say "no node there": missing, a stray file, a symbolic link
+#: errors that mean "no node there": missing, a stray file, a symbolic link
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
@@ -50,7 +50,7 @@ class FileTree:
         try:
             records = [self.read((*segments, name)) for name in names]
         except DamagedNode:
-            return names, None  # whose it is cannot be read
+            return names, None  # its owner cannot be read
         if any(record is None for record in records):
             return names, None
         return names, frozenset(record.owner for record in records if record is not None and record.owner)
@@ -163,7 +163,7 @@ class FileTree:
 
     @contextlib.contextmanager
     def _scratch(self) -> Iterator[tuple[int, str]]:
-        """A fresh name in the scratch folder; whatever has it at the end goes."""
+        """A fresh name in the scratch folder; what has it at the end is removed."""
         name = secrets.token_hex(8)
         with self._tmp() as tmp:
             try:

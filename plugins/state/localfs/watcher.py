@@ -41,8 +41,8 @@ class ChainedWatch(FileNodeWatch):
 class FileWatcher:
     """All watches of a state manager that has an inotify instance.
 
-    A change is told because an event said so, not because two looks differ: a child that went and came back
-    between two looks is told too. Events of before watch() returned are taken from the queue there.
+    A change is reported by an event, not by comparing two states: a child that went and came back in between
+    is reported too. Events of before watch() returned are taken from the queue there.
     """
 
     def __init__(self, root: Descriptor, tree: FileTree, sessions_ended: Callable[[list[str]], None]) -> None:
@@ -81,7 +81,7 @@ class FileWatcher:
         with self._lock:
             self._watches.add(watch)
             self._resolve(watch)
-            # what happened before or while we looked is what the caller finds on its first reading
+            # what happened until now is what the caller finds on its first read
             self._collect()
             watch.changed = False
             os.eventfd_write(self._wake.fileno(), 1)
@@ -99,7 +99,7 @@ class FileWatcher:
             for watch in self._watches:
                 watch.end()
             self._watches.clear()
-            # under the lock: the thread may be awake already, and closes this when it has seen the word
+            # under the lock: the thread may be awake already, and closes this when it has seen the flag
             os.eventfd_write(self._wake.fileno(), 1)
         if threading.current_thread() is not self._thread:
             self._thread.join()
@@ -172,7 +172,7 @@ class FileWatcher:
         elif event.name == watch.segments[depth]:
             before, was_reached = watch.chain, watch.reached
             self._resolve(watch)
-            # the node itself came or went, even if it is as before by the time we look
+            # the node itself came or went, even if it is unchanged by now
             watch.changed |= depth + 1 == len(watch.segments)
             watch.changed |= watch.chain != before and (was_reached or watch.reached)
 

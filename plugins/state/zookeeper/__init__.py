@@ -6,5 +6,5 @@
         @parts/wordcount/    pieces of the values that are too large for one znode
 
 A node's version is the transaction that wrote it last, which never comes back. Reads ask the leader to be
-overtaken first, so that whoever reads after a write sees it, whichever server each is connected to.
+overtaken first, so that a read after a write sees it, whichever server each client is connected to.
 """

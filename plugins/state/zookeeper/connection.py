@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 #: between two attempts to connect: a new leader is there within a second
 _RETRY = {"max_tries": -1, "delay": 0.05, "backoff": 2, "max_delay": 0.5}
 
-#: when a person who waits wants to be told what for
+#: after this long, the wait is logged
 SAY_AFTER = 1.0
 
 
@@ -51,14 +51,14 @@ class Connection:
         self._connected = threading.Event()
         self._lost_at = time.monotonic()
         self._session_id: int | None = None
-        #: sessions that ended before we wanted them to
+        #: sessions that expired
         self.lost_sessions = 0
         #: a request that was not answered in time, and still is not
         self._overdue: Any = None
         self._closing = False
         self.acl = CREATOR_ALL_ACL if settings.credentials else OPEN_ACL_UNSAFE
         quiet = logging.getLogger(f"{__name__}.kazoo")
-        # it complains about each attempt; we say once what that means
+        # kazoo logs each attempt; one line of ours is enough
         quiet.setLevel(logging.CRITICAL)
         self.client = KazooClient(
             settings.hosts,
@@ -74,7 +74,7 @@ class Connection:
         return self._session_id
 
     def open(self) -> None:
-        """Connect, or say why that cannot be done."""
+        """Connect, or raise the reason why not."""
         deadline = time.monotonic() + self._settings.timeout
         self.client.start_async()
         if not self._connected.wait(min(SAY_AFTER, self._settings.timeout)):
@@ -96,7 +96,7 @@ class Connection:
         raise self._gone()
 
     def act(self, request: Callable[[KazooClient], Any]) -> Any:
-        """Carry a change out once. ZooKeeper's errors are raised; Interrupted says that nobody knows."""
+        """Carry a change out once. ZooKeeper's errors are raised; Interrupted: the outcome is unknown."""
         (answer,) = self._answers([request])
         if isinstance(answer, Exception):
             raise answer
@@ -104,7 +104,7 @@ class Connection:
 
     def close(self) -> None:
         self._closing = True
-        # one that cannot connect takes its time to notice; its threads are daemons
+        # a client that cannot connect takes long to stop; its threads are daemons
         with contextlib.suppress(KazooException, KazooTimeoutError, OSError):
             self.client.stop()
             self.client.close()
@@ -169,7 +169,7 @@ class Connection:
 
 @contextlib.contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Whatever ZooKeeper refuses, and nobody expected, ends as one line that names the node."""
+    """Turn an unexpected error of ZooKeeper into one line that names the node."""
     try:
         yield
     except NoAuthError:

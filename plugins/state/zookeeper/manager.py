@@ -26,7 +26,7 @@ class ZooKeeperStateManager(StateManager):
     """Keeps the tree below `state.zookeeper.root` of the servers `state.zookeeper.hosts`.
 
     An ephemeral node stays while the connection is away for less than `state.zookeeper.session`, and as long
-    after its process was killed. It can have no children. A watch is not told when a child goes that had no
+    after its process was killed. It can have no children. A watch does not fire when a child goes that had no
     value of its own and whose last ephemeral child ended with its process.
     """
 

@@ -23,7 +23,7 @@ _WRITER = bytes(map(int, RELEASE.split(".")))
 class ZNodeRecord(msgspec.Struct, frozen=True):
     """The content of a node with a value."""
 
-    #: names the write: whoever lost the answer to it can tell that it happened
+    #: names the write: a client that lost the answer can see that it happened
     nonce: str
     value: bytes = b""
     #: how many parts the value is in; 0 when it is here
@@ -40,7 +40,7 @@ def new_nonce() -> str:
 
 
 def decode(data: bytes) -> ZNodeRecord | None:
-    """None for what is no record, or is damaged."""
+    """None for data that is not a record, or is damaged."""
     if len(data) <= _HEAD.size:
         return None
     layout, writer, checksum = _HEAD.unpack_from(data)

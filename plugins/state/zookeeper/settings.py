@@ -18,11 +18,11 @@ _HOST = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?")
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """Where ZooKeeper is, and how to behave towards it."""
+    """Where ZooKeeper is, with which timeouts and credentials."""
 
     hosts: str
     root: str
-    #: seconds after which ZooKeeper takes a process for dead that it does not hear of
+    #: session timeout: seconds without contact after which ZooKeeper considers a process dead
     session: float
     #: seconds that a call may wait for an answer
     timeout: float

@@ -15,11 +15,11 @@ from heronpy.kernel.errors import StateError
 from heronpy.plugins.state.zookeeper.connection import Connection, Interrupted
 from heronpy.plugins.state.zookeeper.record import ZNodeRecord, decode
 
-#: what begins like this is ours and no node
+#: names that begin like this are internal, and not nodes
 HIDDEN = "@"
 GUARD, PARTS = "/@guard", "/@parts"
 
-#: everybody may add topologies, and remove those that are empty: what is in one keeps others out
+#: all users may add topologies, and remove empty ones: the nodes inside one protect it from removal
 _SHARED_FOLDER = Permissions.READ | Permissions.CREATE | Permissions.DELETE
 _SHARED_VALUE = Permissions.READ | Permissions.WRITE
 
@@ -39,9 +39,9 @@ class FoundNode(msgspec.Struct, frozen=True):
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """All that a writer must know, as of one moment."""
+    """All that a writer needs, as of one moment."""
 
-    #: data version of the guard: another one says that some node was created since
+    #: data version of the guard: it changes with every node that is created
     guard: int
     found: FoundNode | None
     #: folders on the way that are not there, from the top
@@ -49,7 +49,7 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 class ZNodeTree:
-    """The znodes below the root. Reads are as new as the last write that anybody finished before them."""
+    """The znodes below the root. A read sees every write that was finished before it."""
 
     def __init__(self, connection: Connection, root: str, authenticated: bool) -> None:
         self._connection = connection
@@ -61,7 +61,7 @@ class ZNodeTree:
         return f"{self._root}{path}" if path != "/" else self._root or "/"
 
     def prepare(self) -> None:
-        """Make the root and what is ours in it."""
+        """Make the root and the internal nodes in it."""
         segments = self._root.split("/")[1:] if self._root else []
         for depth in range(1, len(segments) + 1):
             last = depth == len(segments)
@@ -90,7 +90,7 @@ class ZNodeTree:
         return Sight(_checked(guard).version, _found(got), missing)
 
     def value(self, path: str, record: ZNodeRecord) -> bytes | None:
-        """The value that a record stands for; None when another has taken its place meanwhile."""
+        """The value that a record stands for; None when it has been replaced in the meantime."""
         if not record.parts:
             return record.value
         parts = self._connection.ask(*map(self._get, part_paths(path, record)))
@@ -122,7 +122,7 @@ class ZNodeTree:
         return _checked(stat) if stat is not None else None
 
     def arm(self, path: str, on_event: Callable[[Any], None]) -> None:
-        """Be told once of the next change of the node's value, existence or set of children."""
+        """Set a one-time watch on the node's value, existence and set of children."""
         _, _, below = self._connection.ask(
             self._sync(path),
             lambda client: client.exists_async(self.at(path), watch=on_event),
@@ -157,7 +157,7 @@ class ZNodeTree:
             return False
         (below,) = self._connection.ask(self._below(path))
         if isinstance(below, NoAuthError):
-            # somebody else's: it is there, and that is all we may know
+            # another user's: it exists, and no more can be read
             return True
         return not isinstance(below, NoNodeError) and bool(self._counting(path, _checked(below)))
 

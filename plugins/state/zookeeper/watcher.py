@@ -1,4 +1,4 @@
-"""Watches that stay: ZooKeeper tells of one change only, and of none while nobody is connected."""
+"""Permanent watches: ZooKeeper's fire only once, and not while the client is disconnected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heronpy.plugins.state.zookeeper.tree import ZNodeTree
 
 log = logging.getLogger(__name__)
 
-#: how soon we try again to arm a watch
+#: pause before a watch that could not be armed is tried again
 _RETRY = 0.5
 
 
@@ -40,7 +40,7 @@ class ZNodeWatch:
         self._cancelled = True
 
     def on_event(self, event: Any) -> None:
-        # kazoo says NONE when the connection is lost; what matters is when it is there again
+        # NONE is kazoo's event for a lost connection; what matters is the reconnection
         if event.type != EventType.NONE:
             self._watcher.mark(self)
 
@@ -57,8 +57,8 @@ class ZNodeWatch:
 class ZNodeWatcher:
     """All watches of one state manager, and the thread that calls back.
 
-    A watch that fired is armed again before its owner is told: what changes after that is told again. After
-    each new connection every watch is armed and told, whether the session is a new one or not.
+    A watch that fired is armed again before its callback runs, so a later change fires again. After each
+    new connection every watch is armed and its callback runs, whether the session is a new one or not.
     """
 
     def __init__(self, tree: ZNodeTree) -> None:
@@ -89,14 +89,14 @@ class ZNodeWatcher:
             self._due.discard(watch)
 
     def mark(self, watch: ZNodeWatch) -> None:
-        """This one has to look again."""
+        """This watch has to read again."""
         with self._change:
             if watch in self._watches:
                 self._due.add(watch)
                 self._change.notify()
 
     def mark_all(self) -> None:
-        """Whatever happened while nobody was connected has been missed."""
+        """Changes while the client was disconnected have been missed."""
         with self._change:
             self._due |= self._watches
             self._change.notify()

@@ -1,10 +1,10 @@
-"""Changing the tree: each change is one transaction, on the condition that nothing moved since we looked.
+"""Changing the tree: each change is one transaction, conditional on the state that was read.
 
-A znode's own version starts over when it is deleted and created again, so it alone cannot tell a node from
-its successor. Whatever creates a node therefore also raises the version of the guard, and a compare-and-set
-wants the guard as it was when the node was read.
+A znode's own version starts over when it is deleted and created again, so it alone does not distinguish a
+node from its successor. Whatever creates a node therefore also raises the version of the guard, and a
+compare-and-set wants the guard as it was when the node was read.
 
-A change whose answer was lost is looked for by its nonce before it is tried again.
+A change whose answer was lost is looked up by its nonce before it is retried.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from heronpy.plugins.state.zookeeper.tree import (
 
 Operation = Callable[[TransactionRequest], None]
 
-#: what says that somebody else was faster
+#: errors which mean that another client was first
 _CHANGED = (BadVersionError, NoNodeError, NodeExistsError, NotEmptyError)
 #: what the other operations of a failed transaction get
 _DRAGGED_ALONG = (RolledBackError, RuntimeInconsistency)
@@ -126,7 +126,7 @@ class ZNodeWriter:
             parent = parent.rpartition("/")[0]
 
     def _try_create(self, path: str, sight: Sight, record: ZNodeRecord, ephemeral: bool) -> int | None:
-        """The version; None when somebody else was faster, or nobody knows."""
+        """The version; None when another client was first, or the outcome is unknown."""
         if sight.found is None:
             folders = [self._create(folder, b"") for folder in sight.missing]
             node = self._create(path, record.encode(), ephemeral)
@@ -198,7 +198,7 @@ class ZNodeWriter:
             self._attempt(self._delete(part, -1))
 
     def _attempt(self, *operations: Operation) -> Any:
-        """The last operation's result; None when somebody else was faster, or nobody knows."""
+        """The last operation's result; None when another client was first, or the outcome is unknown."""
 
         def request(client: KazooClient) -> Any:
             transaction = client.transaction()
@@ -236,7 +236,7 @@ def _new_record(value: bytes) -> tuple[ZNodeRecord, list[bytes]]:
 
 
 def _is(found: FoundNode | None, record: ZNodeRecord) -> bool:
-    """Whether our own change has happened after all."""
+    """Whether this client's change has been applied after all."""
     return found is not None and found.record is not None and found.record.nonce == record.nonce
 
 
