@@ -49,15 +49,15 @@ def test_it_is_found_when_the_batch_leaves_and_names_the_emit() -> None:
         run.run_spouts(calls=1)
     assert str(caught.value) == (
         "a tuple of 200007 bytes on stream 'default' of 'pictures' does not fit into a frame of 65536 bytes;"
-        f" it was emitted at test_emits.py:{emit} {HINT}"
+        f" it was emitted at test_emit_lines.py:{emit} {HINT}"
     )
 
 
 def test_where_several_lines_emit_it_is_one_of_them() -> None:
     first, second = line_of(Two, "self.emit"), line_of(Pictures, "self.emit")
-    assert emits_of(Two) == [f"test_emits.py:{first}", f"test_emits.py:{second}"]
+    assert emits_of(Two) == [f"test_emit_lines.py:{first}", f"test_emit_lines.py:{second}"]
     assert str(located(TupleTooLarge("too large"), Two)) == (
-        f"too large; it was emitted at one of test_emits.py:{first}, test_emits.py:{second} {HINT}"
+        f"too large; it was emitted at one of test_emit_lines.py:{first}, test_emit_lines.py:{second} {HINT}"
     )
 
 
@@ -71,8 +71,8 @@ class Streams(Spout):
 
 
 def test_of_several_lines_those_on_the_stream_are_named() -> None:
-    assert emits_of(Streams, "names") == [f"test_emits.py:{line_of(Streams, 'stream=')}"]
-    assert emits_of(Streams, "default") == [f"test_emits.py:{line_of(Streams, '# plain')}"]
+    assert emits_of(Streams, "names") == [f"test_emit_lines.py:{line_of(Streams, 'stream=')}"]
+    assert emits_of(Streams, "default") == [f"test_emit_lines.py:{line_of(Streams, '# plain')}"]
     assert len(emits_of(Streams)) == 3
 
 
