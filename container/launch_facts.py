@@ -29,9 +29,9 @@ def launch_of(config: Config, state: StateManager, topology: str) -> TopologyLau
     except FileNotFoundError:
         return None
     except LaunchDamaged as error:
-        log.warning("%s; going on with the state tree and the settings of this command", error.what)
+        log.warning("%s; continuing with the state tree and the settings of this command", error.what)
     except OtherFormat as error:
-        log.warning("%s; going on with the state tree and the settings of this command", error)
+        log.warning("%s; continuing with the state tree and the settings of this command", error)
     return _rebuilt(config, state, topology)
 
 

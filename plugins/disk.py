@@ -43,7 +43,7 @@ def disk_errors(what: str, error: type[UserError], otherwise: str) -> Iterator[N
         yield
     except NotPrivate as raised:
         msg = f"cannot use {what}: {raised}"
-        raise error(msg, hint=f"remove it or take others' rights away, or {otherwise}") from raised
+        raise error(msg, hint=f"remove it, make it private, or {otherwise}") from raised
     except OSError as raised:
         why, hint = _ADVICE.get(raised.errno or 0, (raised.strerror or str(raised), "check that disk"))
         msg = f"cannot use {what}: {why}"

@@ -36,7 +36,7 @@ def restart_as_planned(config: Config, state: StateManager, name: str, container
         click.echo(line)
 
     where = f"container {', '.join(map(str, containers))}"
-    phases = Phases(f"everybody stays where they are; {where} will restart", progress.say, echo)
+    phases = Phases(f"no instance moves; {where} will restart", progress.say, echo)
     try:
         ended = follow(state, name, update.epoch, timeout=update.timeout, phases=phases)
     except KeyboardInterrupt:

@@ -63,7 +63,7 @@ class Phases:
         seconds = self._seconds(step, phases, ledger.phases, now)
         text = {
             "packing": self._first_line,
-            "launch": "everybody is ready for the change",
+            "launch": "all are ready for the change",
             "hand-over": f"{plural(ledger.groups_moved, 'key group')}, {shown_size(ledger.bytes_moved)}",
             "reroute": f"plan {update.epoch} is in force",
             "verify": f"{plural(ledger.lost, 'tuple')} lost",

@@ -94,6 +94,6 @@ def _warn_of_open_secrets(config: Config, settings: SparkSettings) -> None:
     if given := [key for key in config if key.endswith(".credentials") and config[key]]:
         log.warning(
             "warning: %s goes through Spark to the containers, and spark.authenticate is not on: "
-            "whoever reaches the driver can read it",
+            "any process that reaches the driver can read it",
             given[0],
         )

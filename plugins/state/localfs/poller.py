@@ -110,7 +110,7 @@ class Poller:
             try:
                 changed = self._turn()
             except Exception:
-                log.exception("polling the state folder failed and continues")
+                log.exception("polling the state folder failed; it continues")
                 changed = False
             pause = SHORTEST if changed else min(LONGEST, pause * GROWTH)
 

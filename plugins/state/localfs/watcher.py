@@ -120,7 +120,7 @@ class FileWatcher:
             try:
                 self._turn()
             except Exception:
-                log.exception("watching the state folder failed and continues")
+                log.exception("watching the state folder failed; it continues")
         with self._lock:
             self._inotify.close()
             self._wake.close()

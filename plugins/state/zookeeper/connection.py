@@ -159,7 +159,7 @@ class Connection:
         found = self.client.client_id[0]
         if self._session_id is not None:
             seconds = time.monotonic() - self._lost_at
-            kept = "with the same session" if found == self._session_id else "and our session had ended"
+            kept = "with the same session" if found == self._session_id else "and the session had expired"
             log.warning("connected to ZooKeeper again after %.1f s, %s", seconds, kept)
             self.lost_sessions += found != self._session_id
         self._session_id = found

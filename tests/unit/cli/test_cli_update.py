@@ -158,7 +158,7 @@ def test_the_difference_comes_first_then_the_phases_then_the_ledger(
         "others      unchanged, not restarted: orders, seen, window, log",
         "limits      spent 16 (key groups), 8 in one step without --yes",
         "✔ 1/5 packing    keeps 7 instances in place, adds spent[2] spent[3] in container 3",
-        "✔ 2/5 launch     everybody is ready for the change   0.5 s",
+        "✔ 2/5 launch     all are ready for the change   0.5 s",
         "✔ 3/5 hand-over  8 key groups, 4 KB   0.2 s",
         "✔ 4/5 reroute    plan 2 is in force   0.2 s",
         "✔ 5/5 verify     0 tuples lost",
@@ -479,7 +479,7 @@ def test_a_planned_restart_is_the_same_packing_under_another_epoch(
     assert (ended.kind, ended.containers, ended.epoch, ended.wanted) == ("restart", (2,), 2, {})
     assert msgspec.structs.replace(ended.packing, epoch=1) == msgspec.structs.replace(packing, epoch=1)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "✔ 1/5 packing    everybody stays where they are; container 2 will restart"
+    assert lines[0] == "✔ 1/5 packing    no instance moves; container 2 will restart"
     assert lines[-1] == "Shop: restarted container 2"
 
     with Master(state, "rolled_back", reason="count[0] is stuck"), pytest.raises(UserError, match="is stuck"):

@@ -92,7 +92,7 @@ def test_a_kill_knows_the_same_without_the_file(
     damage(file, kind)
     with caplog.at_level(logging.WARNING):
         assert as_written(launch_of(config, state, "words")) == as_written(launch)
-    assert caplog.messages[0].endswith("; going on with the state tree and the settings of this command")
+    assert caplog.messages[0].endswith("; continuing with the state tree and the settings of this command")
 
 
 def test_without_a_state_tree_its_processes_and_sockets_are_still_known(
