@@ -129,7 +129,7 @@ class TupleTooLarge(UserError):
         self.what = what
         #: that it was emitted on
         self.stream = stream
-        super().__init__(what + where, hint="emit smaller tuples, or --set transport.frame_bytes=64MB")
+        super().__init__(what + where, hint="emit smaller tuples, or pass --set transport.frame_bytes=64MB")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

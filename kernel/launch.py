@@ -23,7 +23,9 @@ class LaunchDamaged(UserError):
     def __init__(self, path: str | os.PathLike[str], why: str) -> None:
         self.what = f"the launch file {os.fspath(path)} is damaged: {why}"
         without = "heronpy kill NAME --keep-checkpoints, which works without it"
-        super().__init__(self.what, hint=f"{without}, then submit FILE, --from NAME if it has checkpoints")
+        super().__init__(
+            self.what, hint=f"{without}, then heronpy submit FILE, with --from NAME if it has checkpoints"
+        )
 
 
 class _Sealed(msgspec.Struct, frozen=True):

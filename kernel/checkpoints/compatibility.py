@@ -27,7 +27,7 @@ def check_compatible(label: str, manifest: Manifest, plan: LogicalPlan, *, drop:
         reason = _no_place(manifest, plan, component)
         if reason and not drop:
             msg = f"checkpoint {label} has {reason}"
-            raise UserError(msg, hint=f"{DROP}, if it is not wanted any more")
+            raise UserError(msg, hint=f"pass {DROP} if that state is no longer needed")
         if not drop:
             _check_parallelism(label, manifest, plan, component)
 
@@ -67,7 +67,7 @@ def _check_splits(label: str, manifest: Manifest, plan: LogicalPlan) -> None:
             f"checkpoint {label} has a position in split {split!r} of {component!r}, which topology"
             f" {plan.name!r} does not have{did_you_mean(split, known)}"
         )
-        raise UserError(msg, hint="declare all of the old splits, and new ones behind them")
+        raise UserError(msg, hint="keep all of the old splits and append new ones")
 
 
 def _lost_splits(manifest: Manifest, plan: LogicalPlan) -> Iterator[tuple[str, str]]:
@@ -113,4 +113,6 @@ def _check_parallelism(label: str, manifest: Manifest, plan: LogicalPlan, name: 
     if reason:
         before, now = manifest.parallelism()[name], plan.parallelism()[name]
         msg = f"checkpoint {label} has {before} instances of {name!r} and not {now}: {reason}"
-        raise UserError(msg, hint=f"use parallelism {before}, or {DROP} if it is not wanted any more")
+        raise UserError(
+            msg, hint=f"set parallelism {before}, or pass {DROP} if that state is no longer needed"
+        )

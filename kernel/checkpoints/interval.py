@@ -22,7 +22,7 @@ def checkpoint_interval(plan: LogicalPlan, settings: Mapping[str, Any]) -> float
     The topology's own config goes first. Without a word there, only effectively once has an interval.
     """
     if KEY in plan.opaque_config:
-        raise _refused(plan, "something that is no number")
+        raise _refused(plan, "something that is not a number")
     if KEY in plan.config:
         return _seconds(plan, plan.config[KEY])
     return float(settings["checkpoint.interval"]) if plan.reliability == "effectively_once" else 0.0

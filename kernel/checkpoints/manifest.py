@@ -105,7 +105,7 @@ def read_manifest(store: CheckpointStore, ref: CheckpointRef) -> Manifest:
         return MANIFEST_FORMAT.decode(data, Manifest, f"the manifest {ref.manifest}")
     except msgspec.DecodeError as error:
         # the bytes are as they were written, so something else wrote them
-        msg = f"{ref.manifest} is no manifest: {error}"
+        msg = f"{ref.manifest} is not a manifest: {error}"
         raise CheckpointDamaged(msg, hint="use another checkpoint") from error
 
 

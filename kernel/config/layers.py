@@ -66,7 +66,7 @@ def _file_layer(file: str | None, environ: Mapping[str, str]) -> Iterable[tuple[
         table = tomllib.loads(text)
     except FileNotFoundError:
         msg = f"there is no settings file {str(path)!r}"
-        raise ConfigError(msg, hint="--config FILE, the path of a TOML file") from None
+        raise ConfigError(msg, hint="pass --config with the path of a TOML file") from None
     except (OSError, ValueError) as error:
         msg = f"cannot read the settings {origin}: {error}"
         raise ConfigError(msg, hint="see heron.toml in the project for the form") from error
@@ -88,7 +88,7 @@ def _environment_layer(environ: Mapping[str, str]) -> Iterable[tuple[str, Any, s
         if not name.startswith(ENVIRONMENT_PREFIX):
             continue
         if name not in known:
-            msg = f"environment variable {name} is no setting{did_you_mean(name, known)}"
+            msg = f"environment variable {name} is not a setting{did_you_mean(name, known)}"
             raise ConfigError(msg, hint=f"unset {name}")
         yield known[name], value, f"environment {name}"
 
@@ -142,10 +142,10 @@ def _check_topology_key(key: str, origin: str) -> None:
     """Of the topology's config, a setting may be only what has an effect."""
     if key in UNHEEDED:
         msg = f"{key} (from {origin}) means nothing to heronpy"
-        raise ConfigError(msg, hint=f"use component.NAME.{key} for a component that reads it")
+        raise ConfigError(msg, hint=f"set component.NAME.{key} for a component that reads it")
     if key.startswith(PREFIX) and key not in HEEDED:
         msg = f"unknown setting {key!r} (from {origin}){guess(key)}"
-        raise ConfigError(msg, hint="use component.NAME.KEY for a key of a component's own")
+        raise ConfigError(msg, hint="set component.NAME.KEY for a component's own key")
 
 
 def plain_value(text: str) -> Any:

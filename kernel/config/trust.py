@@ -28,8 +28,8 @@ def read_trusted(path: Path) -> str:
 
 
 def _check(path: Path, seen: Path, status: os.stat_result) -> None:
-    what = f"the settings file {path} is not obeyed: {seen.absolute()}"
-    by_name = f"name it with --config {path}"
+    what = f"the settings file {path} is not used: {seen.absolute()}"
+    by_name = f"pass --config {path} to name it explicitly"
     if status.st_uid not in (os.geteuid(), 0):
         msg = f"{what} belongs to {_account(status.st_uid)}"
         raise ConfigError(msg, hint=f"{by_name}, or chown it to your account")

@@ -108,7 +108,7 @@ def has_tuples(prefix: bytes) -> bool:
 
 def _check_kind(magic: int, version: int, kind: int) -> None:
     if magic != MAGIC:
-        msg = f"not a frame of ours (magic {magic:#06x})"
+        msg = f"not a heronpy frame (magic {magic:#06x})"
         raise ProtocolError(msg)
     if version != VERSION:
         msg = f"protocol version {version}, this side speaks {VERSION}"

@@ -38,7 +38,7 @@ class HeartbeatNode:
             self._version = node.version
         except DamagedNode as damage:
             # nobody else's can be told from ours, and who has our place takes it again
-            log.warning("%s; it is made again", damage)
+            log.warning("%s; it is created again", damage)
             self._version = self._take_over()
         except NodeMissing:
             if self._state.session == self._session:
@@ -67,7 +67,7 @@ class HeartbeatNode:
                 on_fenced()
                 return
             except StateError as error:
-                log.warning("could not give a sign of life: %s", error)
+                log.warning("could not write the heartbeat: %s", error)
 
     def _begin_anew(self) -> None:
         """The state tree took us for dead, which we are not; unless somebody has our place by now."""

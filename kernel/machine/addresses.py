@@ -66,7 +66,7 @@ def task_name(task: int, incarnation: int) -> str:
 
 def _read(identity: bytes) -> tuple[bytes, int, int]:
     if len(identity) != _TASK.size or identity[:1] not in _KINDS:
-        msg = "not an identity of ours"
+        msg = "not a heronpy identity"
         raise ValueError(msg)
     kind, number, incarnation = _TASK.unpack(identity)
     return kind, number, incarnation

@@ -25,7 +25,7 @@ def own_address(host: str) -> str:
     found = [address for address in _addresses() if address in network]
     if not found:
         msg = f"this machine has no address in the network {host} of transport.host"
-        raise UserError(msg, hint="`ip address`, then choose a network that every machine is in")
+        raise UserError(msg, hint="run ip address, then set a network that every machine is in")
     return str(min(found))
 
 

@@ -50,5 +50,7 @@ class Session(msgspec.Struct, frozen=True):
                     os.kill(pid, signal.SIGKILL)
             if time.monotonic() > deadline:
                 msg = f"{whose}: process {members[0]} does not end after SIGKILL"
-                raise UserError(msg, hint="retry later: it hangs in the operating system")
+                raise UserError(
+                    msg, hint="run the command again later; the process hangs in the operating system"
+                )
             time.sleep(0.005)

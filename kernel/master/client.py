@@ -150,7 +150,8 @@ def set_live(
                 return
             _refuse_overtaken(state, topology, wanted)
             if status.state == "FAILED" or waited > timeout:
-                msg = f"{topology} has been told, but not everybody has followed after {waited:.0f} s: {late}"
+                what = f"{topology} is set to {wanted}, but not every spout has followed"
+                msg = f"{what} after {waited:.0f} s: {late}"
                 raise TimedOut(msg, hint=f"heronpy status {topology}")
             if waited > AT_ONCE and late != told:
                 told = late

@@ -106,7 +106,7 @@ class Containers:
             try:
                 request_replacement(self._scene.state, self._scene.plan.topology, container, why)
             except StateError as error:
-                log.warning("nobody could be asked: %s", error)
+                log.warning("the scheduler could not be asked: %s", error)
 
     def _withdraw(self) -> None:
         for container in sorted(self._unwanted - set(self._lost.asked)):

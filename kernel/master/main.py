@@ -247,7 +247,7 @@ class TopologyMaster:
         """Who may talk to us, what the executors say of their children, what somebody asks for."""
         if self._state.session != self._session:
             # A successor may have our node already; if not, it gets it when our executor has seen us end.
-            log.error("the state tree took this master for dead: ending")
+            log.error("the state tree has ended this master's session: ending")
             self._reactor.stop()
             return
         self._admit()

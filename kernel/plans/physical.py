@@ -163,7 +163,7 @@ def _check_kept(current: PhysicalPlan, tasks: tuple[PlacedTask, ...]) -> None:
         if task != before:
             msg = (
                 f"the packing turns task {task.id} ({before.label} in container {before.container}) into"
-                f" {task.label} in container {task.container}: what stays must stay where it is"
+                f" {task.label} in container {task.container}: an instance that stays must keep its place"
             )
             raise PackingError(msg)
 

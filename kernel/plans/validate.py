@@ -54,13 +54,13 @@ def _check_component(component: Component) -> None:
         raise TopologyError(msg)
     if not _CLASS_PATH.fullmatch(component.class_path):
         msg = f"{label}: {component.class_path!r} is not the path of a class"
-        raise TopologyError(msg, hint="use package.module.Class, defined at the top level of its file")
+        raise TopologyError(msg, hint="give package.module.Class, defined at the top level of its file")
     if component.kind == "spout" and component.inputs:
         msg = f"{label} has inputs, and a spout reads from no component"
         raise TopologyError(msg, hint="make it a bolt")
     if component.kind == "bolt" and not component.inputs:
         msg = f"{label} has no inputs: it would never get a tuple"
-        raise TopologyError(msg, hint="inputs={spec: Grouping.SHUFFLE}")
+        raise TopologyError(msg, hint="add inputs={spec: Grouping.SHUFFLE}")
     twin = _first_twin(stream.name for stream in component.outputs)
     if twin is not None:
         msg = f"{label} declares the stream {twin!r} twice"
@@ -77,7 +77,7 @@ def _check_stream(label: str, stream: DeclaredStream) -> None:
         raise TopologyError(msg)
     for field in stream.fields:
         if not isinstance(field, str) or not field:
-            msg = f"{label}: stream {stream.name!r} has the field {field!r}, which is no name"
+            msg = f"{label}: stream {stream.name!r} has the field {field!r}, which is not a name"
             raise TopologyError(msg)
 
 
@@ -90,7 +90,7 @@ def _check_edge(plan: LogicalPlan, reader: Component, edge: Input) -> None:
         raise TopologyError(msg)
     if edge.grouping.kind == "direct" and not stream.direct:
         msg = f"{label} reads {where} with direct grouping, but the stream is not direct"
-        raise TopologyError(msg, hint="Stream(..., direct=True)")
+        raise TopologyError(msg, hint="declare Stream(..., direct=True)")
     if edge.grouping.kind != "direct" and stream.direct:
         msg = f"{label} reads {where} with {edge.grouping.kind} grouping, but the stream is direct"
         raise TopologyError(msg, hint="Grouping.DIRECT")

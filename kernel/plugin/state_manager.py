@@ -164,7 +164,7 @@ class StateManager(abc.ABC):
                     return self.create(path, b"", ephemeral=True)
                 if not freed.wait(max(0.0, deadline - time.monotonic())):
                     msg = f"could not lock {path} in {timeout:g} s"
-                    raise TimedOut(msg, hint="retry when the other command has finished")
+                    raise TimedOut(msg, hint="run the command again when the other one has finished")
         finally:
             watch.cancel()
 

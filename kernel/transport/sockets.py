@@ -209,5 +209,6 @@ def _bind(socket: zmq.Socket[bytes], address: str) -> None:
         socket.close(linger=0)
         msg = f"cannot listen on {address}: {zmq.strerror(error.errno or 0)}"
         raise UserError(
-            msg, hint="set another transport.host or transport.port, or end what holds the address"
+            msg,
+            hint="set another transport.host or transport.port, or end the process that holds the address",
         ) from error

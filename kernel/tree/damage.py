@@ -63,8 +63,8 @@ TRUTH: Final = (
         "the topology master or a stream manager writes it again",
         "heronpy activate {name}, or heronpy deactivate {name}",
     ),
-    NodeKind("shipped", tuple[Shipped, ...], "nobody writes it again", _BACKUP),
-    NodeKind("leaving", None, "that it is there says all"),
+    NodeKind("shipped", tuple[Shipped, ...], "no process writes it again", _BACKUP),
+    NodeKind("leaving", None, "only its existence counts"),
 )
 
 #: what a process says of itself, or asks for
@@ -74,8 +74,10 @@ REPORTS: Final = (
     NodeKind("keeper", None, "the keeper writes it again"),
     NodeKind("scheduler_pulse", None, "the scheduler's process writes it again"),
     NodeKind("waiting", dict[str, str], "the scheduler's process writes it again"),
-    NodeKind("update_failure", UpdateFailure, "it is taken for none, and the update goes on or times out"),
-    NodeKind("restore", Decision, "it is taken for none", "decide again"),
+    NodeKind(
+        "update_failure", UpdateFailure, "it is treated as missing, and the update goes on or times out"
+    ),
+    NodeKind("restore", Decision, "it is treated as missing", "give the decision again"),
 )
 
 #: the same, one for each container
@@ -84,14 +86,14 @@ OF_CONTAINERS: Final = (
     NodeKind("metrics_manager", Registration, "the metrics manager writes it again"),
     NodeKind("executor", ExecutorNode, "the executor writes it again"),
     NodeKind("pulse", None, "the executor writes it again"),
-    NodeKind("given_up", None, "that it is there says enough"),
+    NodeKind("given_up", None, "only its existence counts"),
 )
 
 #: the same, one for each command that waits
 OF_COMMANDS: Final = (
-    NodeKind("clients", Registration, "the command asks again"),
-    NodeKind("requests", Request, "it is removed, and the command does it itself or says so"),
-    NodeKind("demands", Demand, "it is removed, and the command says that nothing was taken"),
+    NodeKind("clients", Registration, "the command sends its request again"),
+    NodeKind("requests", Request, "it is removed, and the command does the work itself or reports an error"),
+    NodeKind("demands", Demand, "it is removed, and the command reports that no checkpoint was taken"),
 )
 
 

@@ -151,7 +151,7 @@ def given_up(state: StateManager, tree: Tree, container: int) -> str | None:
     except NodeMissing:
         return None
     except DamagedNode:
-        return "given up; why cannot be read any more"
+        return "given up; the reason can no longer be read"
 
 
 def stay_registered(state: StateManager, path: str, registration: Registration) -> bool:

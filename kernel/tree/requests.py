@@ -129,7 +129,7 @@ def request_restart(state: StateManager, topology: str, container: int | None, *
         return
     if not state.exists(scheduler):
         msg = f"the scheduler's process of {topology!r} is not running"
-        raise UserError(msg, hint="retry in a few seconds: container 0 starts it again")
+        raise UserError(msg, hint="run the command again in a few seconds; container 0 restarts that process")
     msg = f"{topology!r} was not restarted in {timeout:g} s"
     raise TimedOut(msg, hint=f"heronpy status {topology}")
 

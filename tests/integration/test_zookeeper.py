@@ -159,7 +159,7 @@ def test_who_was_taken_for_dead_makes_room_or_goes_on(alone: OnZooKeeper) -> Non
     wait_until(another, 30, "another master", engine.log_tails)
     wait_until(lambda: engine.status("t")["state"] == "RUNNING", 30, "it has everybody", engine.log_tails)
     assert len(found) == 2
-    assert "the state tree took this master for dead" in engine.log_tails()
+    assert "the state tree has ended this master's session" in engine.log_tails()
 
     # Nobody has taken the executor's place: it has only to show that it lives.
     (executor,) = alone.pids("executor 1")

@@ -217,4 +217,4 @@ def _asked_for(update: Update) -> str:
     """What is to change, and who wants it."""
     what = [f"{component}={count}" for component, count in update.wanted.items()]
     what += [f"restart of container {container}" for container in update.containers]
-    return f"({', '.join(what) or update.kind}; asked for by {update.requested_by or 'nobody named'})"
+    return f"({', '.join(what) or update.kind}; asked for by {update.requested_by or 'an unnamed user'})"

@@ -235,12 +235,12 @@ class Updating:
     def _proposed(self, here: Situation, now: float) -> Move:
         """Begins when everybody is at work: who is missing now would be missed in every phase."""
         if here.committed:
-            return self._to("rolled_back", here.update, now, reason="the plan has moved on meanwhile")
+            return self._to("rolled_back", here.update, now, reason="another plan was put in force meanwhile")
         idle = here.roll.idle(here.plan) or here.roll.behind(here.plan, here.run)
         if not idle and not here.owed:
             return Prepare()
         if now - self._since > self._limit(here):
-            reason = f"not everybody is at work: {named(idle)}" if idle else NOT_SAVED
+            reason = f"not every process is running as planned: {named(idle)}" if idle else NOT_SAVED
             return self._to("rolled_back", here.update, now, reason=reason)
         return Wait(idle or ["a checkpoint since the last update"])
 
@@ -292,9 +292,7 @@ class Updating:
                 if here.apart and here.roll.beat(task).handover.parts:
                     return f"{task.label} has state to hand over, and its machines have {NO_STORE}"
         kept = _not_going_along(here)
-        return (
-            f"{'; '.join(kept)} (--yes does it all the same)" if kept and not here.update.accepts_loss else ""
-        )
+        return f"{'; '.join(kept)} (--yes updates anyway)" if kept and not here.update.accepts_loss else ""
 
     def _has_given(self, here: Situation, task: PlacedTask) -> bool:
         given = here.roll.beat(task).handover

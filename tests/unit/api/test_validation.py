@@ -75,7 +75,7 @@ BAD = {
     "direct grouping of an ordinary stream": (
         plan(SPOUT, bolt("count", "words", kind="direct")),
         "bolt 'count' reads stream 'default' of 'words' with direct grouping, but the stream is not direct"
-        " (try: Stream(..., direct=True))",
+        " (try: declare Stream(..., direct=True))",
     ),
     "ordinary grouping of a direct stream": (
         plan(changed(SPOUT, outputs=(DeclaredStream("default", ("word",), True),)), bolt("count", "words")),
@@ -104,7 +104,7 @@ BAD = {
     ),
     "a field without a name": (
         plan(changed(SPOUT, outputs=(DeclaredStream("default", ("",)),))),
-        "spout 'words': stream 'default' has the field '', which is no name",
+        "spout 'words': stream 'default' has the field '', which is not a name",
     ),
     "parallelism 0": (
         plan(changed(SPOUT, parallelism=0)),
@@ -120,17 +120,17 @@ BAD = {
     ),
     "a bolt without inputs": (
         plan(SPOUT, bolt("count")),
-        "bolt 'count' has no inputs: it would never get a tuple (try: inputs={spec: Grouping.SHUFFLE})",
+        "bolt 'count' has no inputs: it would never get a tuple (try: add inputs={spec: Grouping.SHUFFLE})",
     ),
     "a class inside a function": (
         plan(changed(SPOUT, class_path="__main__.make.<locals>.Words")),
         "spout 'words': '__main__.make.<locals>.Words' is not the path of a class"
-        " (try: use package.module.Class, defined at the top level of its file)",
+        " (try: give package.module.Class, defined at the top level of its file)",
     ),
     "a class without a module": (
         plan(changed(SPOUT, class_path="Words")),
         "spout 'words': 'Words' is not the path of a class"
-        " (try: use package.module.Class, defined at the top level of its file)",
+        " (try: give package.module.Class, defined at the top level of its file)",
     ),
     "an unknown reliability": (
         plan(SPOUT, reliability="at_last_once"),

@@ -397,6 +397,6 @@ def test_a_settings_file_that_others_may_write_is_refused_in_one_line(
     done = heronpy("submit", word_count, "--dry-run")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
-        f"error: the settings file heron.toml is not obeyed: {file} can be written by other accounts"
-        f" (mode 0666) (try: chmod go-w {file}, or name it with --config heron.toml)\n"
+        f"error: the settings file heron.toml is not used: {file} can be written by other accounts"
+        f" (mode 0666) (try: chmod go-w {file}, or pass --config heron.toml to name it explicitly)\n"
     )

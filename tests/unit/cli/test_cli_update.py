@@ -360,7 +360,7 @@ def test_pausing_says_whom_it_waits_for_and_gives_up_in_time(
     monkeypatch.setattr(client, "AT_ONCE", 0.05)
     shown = heronpy("deactivate", "Shop", "--timeout", "300ms")
     silent = "the topology master does not answer; its container is being restarted or the machine is busy"
-    told = "Shop has been told, but not everybody has followed after 0 s"
+    told = "Shop is set to PAUSED, but not every spout has followed after 0 s"
     assert shown.exit_code == 3
     assert shown.stderr.splitlines() == [
         f"waiting: {silent}",

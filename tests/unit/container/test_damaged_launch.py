@@ -56,8 +56,8 @@ def test_a_damaged_file_is_named_with_what_to_do(file: Path, kind: str) -> None:
         TopologyLaunch.read(file)
     assert str(told.value).startswith(f"the launch file {file} is damaged: ")
     assert str(told.value).endswith(
-        " (try: heronpy kill NAME --keep-checkpoints, which works without it, then submit FILE,"
-        " --from NAME if it has checkpoints)"
+        " (try: heronpy kill NAME --keep-checkpoints, which works without it, then heronpy submit FILE,"
+        " with --from NAME if it has checkpoints)"
     )
     assert "\n" not in str(told.value)
 

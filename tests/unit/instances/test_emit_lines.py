@@ -12,7 +12,7 @@ from heronpy.instances.task.emit_lines import emits_of, located
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.testing import TopologyTest
 
-HINT = "(try: emit smaller tuples, or --set transport.frame_bytes=64MB)"
+HINT = "(try: emit smaller tuples, or pass --set transport.frame_bytes=64MB)"
 
 
 class Pictures(Spout):

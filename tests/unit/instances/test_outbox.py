@@ -261,7 +261,7 @@ def test_a_tuple_larger_than_a_frame_names_its_stream_and_component() -> None:
         emitter.emit("x" * 2000, 1)
     assert str(caught.value) == (
         "a tuple of 2006 bytes on stream 'default' of 'words' does not fit into a frame of 1000 bytes"
-        " (try: emit smaller tuples, or --set transport.frame_bytes=64MB)"
+        " (try: emit smaller tuples, or pass --set transport.frame_bytes=64MB)"
     )
 
 

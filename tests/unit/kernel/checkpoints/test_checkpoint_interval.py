@@ -51,5 +51,5 @@ def test_what_is_no_interval_is_refused_in_one_line(value: Any) -> None:
 
 def test_a_value_that_only_an_instance_could_read_is_refused_too() -> None:
     odd = LogicalPlan("wordcount", (), opaque_config={KEY: b"a pickle"})
-    with pytest.raises(TopologyError, match=r"got something that is no number$"):
+    with pytest.raises(TopologyError, match=r"got something that is not a number$"):
         checkpoint_interval(odd, CONFIG)

@@ -62,7 +62,7 @@ def test_state_without_a_component_is_dropped_only_when_that_is_wanted() -> None
     saved = manifest(count=KEYED, sink=KEYED)
     assert refusal(saved, plan()) == (
         "checkpoint old@7 has state of 'sink', which topology 'new' does not have (known: count, words)"
-        " (try: --allow-dropped-state, if it is not wanted any more)"
+        " (try: pass --allow-dropped-state if that state is no longer needed)"
     )
     check_compatible("old@7", saved, plan(), drop=True)
     assert dropped(saved, plan()) == ["sink"]
@@ -90,7 +90,7 @@ def test_a_state_for_each_task_does_not_follow_keys() -> None:
     assert refusal(saved, plan(3, by_task=True)) == (
         "checkpoint old@7 has 2 instances of 'count' and not 3: state of count[0] (4 entries), count[1]"
         " (4 entries) is kept by task and does not move with its keys"
-        " (try: use parallelism 2, or --allow-dropped-state if it is not wanted any more)"
+        " (try: set parallelism 2, or pass --allow-dropped-state if that state is no longer needed)"
     )
     check_compatible("old@7", saved, plan(3, by_task=True), drop=True)
     assert dropped(saved, plan(3, by_task=True)) == ["count"]
@@ -102,7 +102,7 @@ def test_by_shuffle_tasks_may_be_added_and_none_may_end_with_its_state() -> None
     assert dropped(saved, plan(3, SHUFFLED)) == []
     assert refusal(saved, plan(1, SHUFFLED)).startswith(
         "checkpoint old@7 has 2 instances of 'count' and not 1: state of count[1] (4 entries) belongs to no"
-        " key and ends with its task (try: use parallelism 2"
+        " key and ends with its task (try: set parallelism 2"
     )
 
 

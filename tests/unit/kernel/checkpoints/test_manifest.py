@@ -61,7 +61,7 @@ def test_a_damaged_object_is_named(store: CheckpointStore) -> None:
 
 def test_bytes_that_are_no_manifest_are_refused(store: CheckpointStore) -> None:
     store.write("x/y/1/manifest", [b"{}"])
-    with pytest.raises(CheckpointDamaged, match=r"^x/y/1/manifest is no manifest: "):
+    with pytest.raises(CheckpointDamaged, match=r"^x/y/1/manifest is not a manifest: "):
         read_manifest(store, CheckpointRef(1, "x/y/1/manifest", checksum(b"{}")))
 
 

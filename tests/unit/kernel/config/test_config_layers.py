@@ -82,7 +82,7 @@ def test_unknown_keys_are_errors_with_their_place_and_a_suggestion(tmp_path: Pat
         f"unknown setting 'credit.windwo' (from file {file}); did you mean 'credit.window'?"
         " (try: heronpy config show)"
     )
-    with pytest.raises(ConfigError, match=r"HERONPY_HOEM is no setting; did you mean 'HERONPY_HOME'\?"):
+    with pytest.raises(ConfigError, match=r"HERONPY_HOEM is not a setting; did you mean 'HERONPY_HOME'\?"):
         load_config(environ={"HERONPY_HOEM": "/x"})
     with pytest.raises(
         ConfigError, match=r"'batch.tupels' \(from flag --set\); did you mean 'batch.tuples'\?"
@@ -204,7 +204,7 @@ def test_a_component_has_a_table_of_its_own_where_any_key_goes(tmp_path: Path) -
 
 
 def test_a_key_of_the_topology_that_has_no_effect_is_refused(tmp_path: Path) -> None:
-    own = "(try: use component.NAME.KEY for a key of a component's own)"
+    own = "(try: set component.NAME.KEY for a component's own key)"
     with pytest.raises(ConfigError) as typo:
         load_config(environ={}, flags={"topology.stmgr": "2"})
     assert str(typo.value) == (
@@ -218,7 +218,7 @@ def test_a_key_of_the_topology_that_has_no_effect_is_refused(tmp_path: Path) -> 
         load_config(file, {})
     assert str(unheeded.value) == (
         f"topology.debug (from file {file}) means nothing to heronpy"
-        " (try: use component.NAME.topology.debug for a component that reads it)"
+        " (try: set component.NAME.topology.debug for a component that reads it)"
     )
 
 

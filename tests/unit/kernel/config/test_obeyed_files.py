@@ -64,15 +64,15 @@ def test_defaults_flags_and_environment_are_no_files() -> None:
 def test_a_file_of_another_account_is_refused_unless_it_is_named(folder: Path) -> None:
     give_away(folder / "heron.toml")
     assert refusal() == (
-        f"the settings file heron.toml is not obeyed: {folder}/heron.toml belongs to the account with the id"
-        " 43210 (try: name it with --config heron.toml, or chown it to your account)"
+        f"the settings file heron.toml is not used: {folder}/heron.toml belongs to the account with the id"
+        " 43210 (try: pass --config heron.toml to name it explicitly, or chown it to your account)"
     )
     assert load_config("heron.toml", environ={})["log.level"] == "ERROR"
 
 
 def test_a_folder_of_another_account_is_refused(folder: Path) -> None:
     give_away(folder)
-    assert f"not obeyed: {folder} belongs to the account with the id 43210" in refusal()
+    assert f"not used: {folder} belongs to the account with the id 43210" in refusal()
 
 
 @pytest.mark.parametrize("mode", [0o666, 0o646])
@@ -80,8 +80,8 @@ def test_a_file_that_all_may_write_is_refused(folder: Path, mode: int) -> None:
     file = folder / "heron.toml"
     file.chmod(mode)
     assert refusal() == (
-        f"the settings file heron.toml is not obeyed: {file} can be written by other accounts"
-        f" (mode {mode:04o}) (try: chmod go-w {file}, or name it with --config heron.toml)"
+        f"the settings file heron.toml is not used: {file} can be written by other accounts"
+        f" (mode {mode:04o}) (try: chmod go-w {file}, or pass --config heron.toml to name it explicitly)"
     )
 
 
@@ -93,7 +93,7 @@ def test_a_folder_that_all_may_write_is_refused_also_with_a_file_of_our_own(fold
 def test_nobody_is_told_to_change_the_mode_of_a_folder_like_tmp(folder: Path) -> None:
     folder.chmod(0o1777)
     assert refusal().endswith(
-        "(mode 1777) (try: name it with --config heron.toml, or move it to another folder)"
+        "(mode 1777) (try: pass --config heron.toml to name it explicitly, or move it to another folder)"
     )
 
 
@@ -126,7 +126,7 @@ def test_the_file_in_the_home_folder_is_looked_at_the_same_way(
     monkeypatch.chdir(tmp_path)
     assert load_config(environ={"HOME": str(tmp_path)})["log.level"] == "ERROR"
     file.chmod(0o666)
-    assert f"the settings file {file} is not obeyed" in refusal(HOME=str(tmp_path))
+    assert f"the settings file {file} is not used" in refusal(HOME=str(tmp_path))
 
 
 def test_what_root_has_written_is_good_for_everybody(folder: Path) -> None:

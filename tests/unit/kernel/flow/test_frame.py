@@ -66,7 +66,7 @@ def test_random_bytes_are_no_frame(prefix: bytes, payload: bytes) -> None:
 @pytest.mark.parametrize(
     ("at", "value", "message"),
     [
-        (0, 0xFF, r"not a frame of ours \(magic 0x50ff\)"),
+        (0, 0xFF, r"not a heronpy frame \(magic 0x50ff\)"),
         (2, 9, "protocol version 9, this side speaks 1"),
         (3, 77, "unknown frame kind 77"),
     ],

@@ -27,13 +27,13 @@ def test_an_identity_is_one_that_zeromq_lets_us_choose() -> None:
 
 @given(st.binary(max_size=40).filter(lambda data: len(data) != len(task_identity(1, 1))))
 def test_other_bytes_are_no_identity(data: bytes) -> None:
-    with pytest.raises(ValueError, match="not an identity of ours"):
+    with pytest.raises(ValueError, match="not a heronpy identity"):
         incarnation_of(data)
 
 
 @given(st.binary(min_size=13, max_size=13).filter(lambda data: data[:1] not in (b"t", b"c")))
 def test_bytes_of_the_right_length_are_not_enough(data: bytes) -> None:
-    with pytest.raises(ValueError, match="not an identity of ours"):
+    with pytest.raises(ValueError, match="not a heronpy identity"):
         incarnation_of(data)
 
 

@@ -50,7 +50,7 @@ def test_a_machine_outside_the_network_says_so_in_one_line() -> None:
         own_address("172.16.0.0/12")
     assert str(caught.value) == (
         "this machine has no address in the network 172.16.0.0/12 of transport.host"
-        " (try: `ip address`, then choose a network that every machine is in)"
+        " (try: run ip address, then set a network that every machine is in)"
     )
 
 

@@ -311,7 +311,7 @@ def test_it_begins_when_everybody_is_at_work_or_not_at_all(state: StateManager, 
     conductor.turn()
     assert current(conductor).phase == "proposed"
     conductor.turn(6.0)
-    check_rolled_back(conductor, "not everybody is at work: count[0] (ended: exit 1)")
+    check_rolled_back(conductor, "not every process is running as planned: count[0] (ended: exit 1)")
     conductor.scene.roll.executors = {}
     state.set(TREE.update, proposal(2, 3, 4, epoch=3).to_json())
     conductor.until(lambda: current(conductor).phase == "done")
@@ -441,7 +441,7 @@ def test_state_that_cannot_go_along_is_found_at_the_cut_and_nothing_changes(
     conductor.until(lambda: current(conductor).phase == "rolled_back")
     check_rolled_back(
         conductor,
-        "state of count[1] (7 entries) belongs to no key and ends with its task (--yes does it all the same)",
+        "state of count[1] (7 entries) belongs to no key and ends with its task (--yes updates anyway)",
     )
 
 

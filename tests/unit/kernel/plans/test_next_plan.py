@@ -219,7 +219,7 @@ def test_a_running_task_cannot_become_another() -> None:
         msgspec.structs.replace(first, instances=second.instances),
         msgspec.structs.replace(second, instances=first.instances),
     )
-    with pytest.raises(PackingError, match="what stays must stay where it is"):
+    with pytest.raises(PackingError, match="an instance that stays must keep its place"):
         next_plan(plan, msgspec.structs.replace(packing, containers=swapped), 2)
     only = msgspec.structs.replace(packing, containers=(first,))
     lonely = [instance for instance in first.instances if instance.component != "log"]

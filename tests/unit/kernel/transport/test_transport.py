@@ -319,7 +319,7 @@ def test_a_port_in_use_is_one_line_that_says_what_to_do(transport: Maker) -> Non
         transport(port=first.port).router_tcp()
     assert str(caught.value) == (
         f"cannot listen on tcp://127.0.0.1:{first.port}: Address already in use"
-        " (try: set another transport.host or transport.port, or end what holds the address)"
+        " (try: set another transport.host or transport.port, or end the process that holds the address)"
     )
 
 
