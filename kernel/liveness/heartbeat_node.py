@@ -16,14 +16,15 @@ log = logging.getLogger(__name__)
 
 
 class HeartbeatNode:
-    """Our own. Whoever else takes the node over fences us: VersionConflict or NodeMissing from beat()."""
+    """This process's heartbeat. A process that takes the node over fences it: beat() raises
+    VersionConflict or NodeMissing."""
 
     def __init__(self, state: StateManager, path: str, silence: float) -> None:
         self._state = state
         self._path = path
         self._session = state.session
         self.interval = silence / LOOKS
-        #: tells our node from that of whoever has taken our place
+        #: distinguishes our node from a successor's
         self._token = secrets.token_bytes(8)
         self._version = self._take_over()
 
@@ -37,7 +38,7 @@ class HeartbeatNode:
             # a beat of ours was carried out although the state tree could not say so: it counts
             self._version = node.version
         except DamagedNode as damage:
-            # nobody else's can be told from ours, and who has our place takes it again
+            # the owner of a damaged node is unknown; a successor, if there is one, takes the node over again
             log.warning("%s; it is created again", damage)
             self._version = self._take_over()
         except NodeMissing:
@@ -70,7 +71,7 @@ class HeartbeatNode:
                 log.warning("could not write the heartbeat: %s", error)
 
     def _begin_anew(self) -> None:
-        """The state tree took us for dead, which we are not; unless somebody has our place by now."""
+        """The state tree has ended our session: create the node again, unless a successor has done so."""
         session = self._state.session
         try:
             self._version = self._state.create(self._path, self._token, ephemeral=True)
@@ -96,7 +97,7 @@ class HeartbeatReader:
 
     def look(self, now: float, paths: Iterable[str]) -> None:
         """Read these nodes. One that is not there, or was given up, is not awaited."""
-        # before any time counts: that the tree cannot be read is nobody's silence
+        # before any time counts: an unreadable tree must not count as silence
         versions = {path: self._read(path) for path in paths}
         self.vigil.look(now)
         for path, version in versions.items():

@@ -22,7 +22,7 @@ def lifeline() -> tuple[socket.socket, socket.socket]:
 
 
 def beat(descriptor: int) -> None:
-    """Tell the executor that we live. If it has not listened for long, enough is waiting for it already."""
+    """Send a heartbeat to the executor. If the socket is full, enough heartbeats wait there already."""
     with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
         os.write(descriptor, b".")
 

@@ -1,4 +1,4 @@
-"""Who has been silent for too long, on a clock that stands still while its owner does. Pure."""
+"""Detects missing heartbeats, on a clock that stops while the observing process is stopped. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 Who = TypeVar("Who", bound=Hashable)
 
-#: looks in the time that somebody may be silent
+#: checks within the longest silence that is allowed
 LOOKS = 8
 
 #: seconds between two looks, however patient the owner is
@@ -15,10 +15,10 @@ LONGEST = 1.0
 
 
 class SilenceDetector(Generic[Who]):
-    """Counts silence. Each time: look(), then hear() everybody who gave a sign, then ask who is silent.
+    """Measures silence. Each round: look(), then hear() for every heartbeat received, then silent().
 
-    An owner that was stopped, starved or asleep has heard nobody meanwhile and must not blame them: of the
-    time between two looks no more counts than was to be expected.
+    An observer that was stopped, starved or asleep received no heartbeats meanwhile, which is not a fault of
+    the others: of the time between two looks, at most two intervals count.
     """
 
     def __init__(self, patience: float, longest: float = LONGEST) -> None:
@@ -37,7 +37,7 @@ class SilenceDetector(Generic[Who]):
         self._looked = now
 
     def next_look(self) -> float | None:
-        """When to look again; None while nobody is awaited."""
+        """When to look again; None while no heartbeat is expected."""
         if not self._heard:
             return None
         return self._looked + self.interval if self._looked is not None else 0.0
@@ -60,7 +60,7 @@ class SilenceDetector(Generic[Who]):
         return who in self._heard
 
     def quiet(self, who: Who) -> float:
-        """Seconds since the last sign; 0 for one who is not awaited."""
+        """Seconds since the last heartbeat; 0 if none is expected."""
         return self._time - self._heard.get(who, self._time)
 
     def silent(self) -> list[Who]:

@@ -1,4 +1,4 @@
-"""The storage interface: where what a topology saves of itself is kept."""
+"""The storage interface: where the checkpoints of a topology are kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CheckpointStore(abc.ABC):
         """Make an object of the chunks, in place of one of that name. Durable when it returns.
 
         All or nothing: until it is complete no reader sees anything of it, and if the chunks raise or the
-        process dies, nobody ever does. Check the name with `checked_object`.
+        process dies, no reader ever does. Check the name with `checked_object`.
         """
 
     @abc.abstractmethod
@@ -42,8 +42,8 @@ class CheckpointStore(abc.ABC):
     def names(self, prefix: str) -> list[str]:
         """The names of all complete objects that begin with the prefix, sorted.
 
-        All of them, those that were written a moment ago too: who is not named is taken for gone. What cannot
-        be listed is a StoreError, not an empty list.
+        The list must include objects written a moment ago: an object that is not listed counts as deleted.
+        If the store cannot be listed, raise a StoreError; do not return an empty list.
         """
 
     @abc.abstractmethod

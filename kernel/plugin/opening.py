@@ -15,8 +15,8 @@ from heronpy.kernel.plugin.uploader import Uploader
 def installed() -> Registry:
     """What is installed, found once in each process and kept.
 
-    A plugin that is installed while the process runs is not for it: what an editable install adds to
-    `sys.path` is seen by processes that start later.
+    A plugin that is installed while the process runs is not found: only processes that start later see
+    what an editable install adds to `sys.path`.
     """
     return Registry.load()
 

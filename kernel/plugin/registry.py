@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 #: where plugins of our own are
 BUILT_IN = "heronpy.plugins."
 
-#: hook name → what a person calls the kind
+#: hook name → name of the kind in messages
 KINDS = {
     "heron_resource_managers": "packing",
     "heron_schedulers": "scheduler",
@@ -51,9 +51,9 @@ class Provided(msgspec.Struct, frozen=True):
 
 
 class Registry:
-    """All plugins that are installed. Built-ins come in through the same entry points as a stranger's.
+    """All plugins that are installed. Built-in plugins use the same entry points as all others.
 
-    A plugin with a mistake is left out and named in `broken`: it is an error only for what asks for it.
+    A plugin that cannot be loaded is left out and listed in `broken`; only a request for it is an error.
     """
 
     def __init__(self, plugins: pluggy.PluginManager, broken: Mapping[str, str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The packing interface: how many containers, and who goes where."""
+"""The packing interface: how many containers, and which instance runs in which."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class ResourceManager(abc.ABC):
 
         Keep every instance that stays where it is, never use a task id again, raise the epoch by one; of a
         component that keeps any, the lowest task id goes last. `current.key_groups` is the table in force;
-        another one in the plan that is returned says who shall own which key group. `changes` may be empty:
-        then only key groups are to be looked at.
+        a different table in the returned plan assigns the key groups to new owners. `changes` may be empty:
+        then only the key groups may change.
         """
 
     def close(self) -> None:  # noqa: B027 - optional

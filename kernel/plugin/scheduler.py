@@ -86,7 +86,7 @@ class Scheduler(abc.ABC):
     stateful: bool = True
     #: whether containers run on when the process that hosts the scheduler has ended; else `close` ends them
     containers_outlive_host: ClassVar[bool] = True
-    #: who starts the engine's process with this scheduler again when it has died: container 0, a process
+    #: what restarts the engine's process with this scheduler when it has died: container 0, a process
     #: beside it on the same machine (where containers end with it, or run elsewhere), or its framework
     keeper: ClassVar[Literal["master", "beside", "framework"]] = "master"
     #: distributions that must be installed where it is hosted, if that is another machine
@@ -97,7 +97,7 @@ class Scheduler(abc.ABC):
         """Whether containers run where paths of this machine mean nothing.
 
         Then what they need is packed and uploaded at submit: a Launch has `shipped` files to put into the
-        folder that a container starts in, and its argv speaks of them by name.
+        folder that a container starts in, and its argv refers to them by name.
         """
         del config
         return False

@@ -63,7 +63,7 @@ class StateManager(abc.ABC):
         """Make a node and return its version; NodeExists if it is there. Parents are made as needed.
 
         An ephemeral node vanishes, watches included, when this state manager is closed or its process dies;
-        and when a store that is on other machines has not heard of us for long (see `session`).
+        and when a store on other machines has had no heartbeat from this client for too long (see `session`).
         """
 
     @abc.abstractmethod
@@ -100,8 +100,8 @@ class StateManager(abc.ABC):
     def watch(self, path: str, callback: Callable[[], None]) -> Watch:
         """Call back after the node's value, existence or set of children changed.
 
-        Never called for what was true when watch() returned; several changes may be told as one; the
-        callback runs on a thread of the state manager and should only wake somebody, who reads again.
+        Never called for what was true when watch() returned; several changes may cause one call. The
+        callback runs on a thread of the state manager and should only wake the thread that reads again.
         """
 
     @abc.abstractmethod
@@ -110,15 +110,15 @@ class StateManager(abc.ABC):
 
     @property
     def session(self) -> int:
-        """Raised each time that the store took us for dead and removed our ephemeral nodes.
+        """Incremented each time that the store has ended our session and removed our ephemeral nodes.
 
-        They are not made again: whoever made one knows whether it may be. All watches are told.
+        They are not created again: only the code that created one can decide that. All watches are called.
         """
         return 0
 
     @property
     def own_address(self) -> str:
-        """The address that this machine has for others who see the tree; loopback if there are none."""
+        """This machine's address for other machines that see the tree; loopback if there are none."""
         return "127.0.0.1"
 
     def place(self) -> str:
@@ -126,7 +126,7 @@ class StateManager(abc.ABC):
         return ""
 
     def warnings(self) -> Sequence[str]:
-        """What a person should know who submits a topology with these settings: one line each."""
+        """Warnings to show when a topology is submitted with these settings: one line each."""
         return ()
 
     def exists(self, path: str) -> bool:
@@ -146,7 +146,7 @@ class StateManager(abc.ABC):
         try:
             yield
         finally:
-            # a lock that was lost meanwhile may be somebody else's by now
+            # a lock that was lost meanwhile may have another holder by now
             with contextlib.suppress(NodeMissing, DamagedNode):
                 if self.get(path).version == version:
                     self.delete(path)

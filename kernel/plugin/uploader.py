@@ -13,8 +13,8 @@ from heronpy.kernel.names import NAME
 class Uploader(abc.ABC):
     """Keeps what containers need where all machines can get it. Selected by `upload.uploader`.
 
-    Content-addressed: a name is made of the sha256 of what it names, so an object never changes, and whoever
-    gets one can tell whether it is whole. Raise an UploadError that says what to do when the place cannot be
+    Content-addressed: a name is made of the sha256 of what it names, so an object never changes, and the
+    receiver can check that it is complete. Raise an UploadError that says what to do when the place cannot be
     reached or is full.
     """
 
@@ -29,7 +29,7 @@ class Uploader(abc.ABC):
     def put(self, name: str, path: str) -> str:
         """Upload the file unless an object of that name and of its size is there; returns the object's URL.
 
-        All or nothing: until it is complete nobody sees anything of it. Check the name with `checked_upload`.
+        All or nothing: until it is complete no reader sees any of it. Check the name with `checked_upload`.
         """
 
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""Every node of a topology that can be damaged: who writes it again, and what a person can do if nobody does.
+"""Every node of a topology that can be damaged: which process writes it again, and what to do if none does.
 
 What each reader does with a node that is there, missing or damaged is in docs/damage.md.
 """

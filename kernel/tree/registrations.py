@@ -124,7 +124,7 @@ def reported(state: StateManager, path: str, kind: type[T]) -> T | None:
 
 
 def register(state: StateManager, path: str, registration: Registration) -> bool:
-    """Publish ourselves; False when somebody has taken our place: a late word must not hide a successor's."""
+    """Publish this process; False if it was replaced: a late write must not overwrite the successor's."""
     value = NODE.encode(registration)
     while True:
         try:

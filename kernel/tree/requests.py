@@ -51,7 +51,7 @@ def pending_requests(state: StateManager, topology: str) -> list[tuple[str, Requ
 
 
 def send_request(state: StateManager, topology: str, request: Request, *, timeout: float) -> bool:
-    """Ask, and wait until it is done. False when it was not in time, or nobody is there to do it.
+    """Ask, and wait until it is done. False on a timeout, or if no process is there to do it.
 
     Raises a UserError with the reason when it was tried and failed.
     """
@@ -114,7 +114,7 @@ def request_replacement(state: StateManager, topology: str, container: int, reas
 
 
 def withdraw_replacement(state: StateManager, topology: str, container: int) -> None:
-    """It is of use again: nobody need replace it, if nobody has yet."""
+    """The container is of use again: cancel its replacement if that has not happened yet."""
     state.delete(_replacement(topology, container))
 
 

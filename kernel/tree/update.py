@@ -43,7 +43,7 @@ class Ledger(msgspec.Struct, frozen=True):
 
 
 class Update(msgspec.Struct, frozen=True, kw_only=True):
-    """Written by whoever asks (proposed), then by the Topology Master alone, always by compare-and-set.
+    """Written by the command (proposed), then by the Topology Master alone, always by compare-and-set.
 
     It stays in the tree when it is over, so that the next one counts on from it.
     """
@@ -90,7 +90,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
 class UpdateFailure(msgspec.Struct, frozen=True):
     """Why the scheduler could not start what an update needs: the node `update_failure`.
 
-    It counts for the update with this epoch only, so nobody need take it away.
+    It counts for the update with this epoch only, so it need not be removed.
     """
 
     epoch: int
@@ -98,9 +98,9 @@ class UpdateFailure(msgspec.Struct, frozen=True):
 
 
 def packing_to_run(packing: PackingPlan, update: Update | None) -> PackingPlan:
-    """Who has to run now: everybody in the packing plan, and during an update those of the one to come.
+    """The instances to run now: those of the packing plan and, during an update, those of the next one.
 
-    Those who retire stay until the packing plan itself is the new one.
+    Retiring instances stay until the packing plan itself is the new one.
     """
     if update is None or update.phase not in BOTH_RUN:
         return packing
