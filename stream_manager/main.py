@@ -265,7 +265,7 @@ class StreamManager:
             self._forwarder.admit(beat.task, beat.incarnation, identity)
         # Whatever the instance does not know yet is told again with every beat until it does.
         # The update first: who has just started begins as soon as it knows the rest, and must know by then
-        # whether it is the successor of somebody who has handed everything over.
+        # whether it succeeds a process that has handed everything over.
         if beat.update < self._update.number:
             self._control.send(identity, wrap(self._update))
         if self._plan is not None and beat.epoch < self._plan.epoch:

@@ -1,4 +1,4 @@
-"""The other containers: who they are, whom to let in, and a connection to each."""
+"""The other containers: their registrations, the allow-list, and a connection to each."""
 
 from __future__ import annotations
 

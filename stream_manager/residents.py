@@ -21,7 +21,7 @@ _STALE = Change(False, False)
 
 
 class Residents:
-    """The newest incarnation of each local task wins; older ones are not heard any more."""
+    """The newest incarnation of each local task wins; beats of older ones are ignored."""
 
     def __init__(self) -> None:
         self._beats: dict[int, InstanceBeat] = {}
@@ -49,7 +49,7 @@ class Residents:
         return [self._identities[task] for task in sorted(self._identities)]
 
 
-#: what the Topology Master hears of once a second at the soonest
+#: fields that do not trigger an immediate report to the Topology Master
 _NO_NEWS = ("busy", "traceback", "held_up_by", "held_seconds", "held", "unchanged_since")
 
 

@@ -1,4 +1,4 @@
-"""Which objects in the checkpoint store nobody needs any more, and removing them."""
+"""Finds objects in the checkpoint store that are no longer needed, and removes them."""
 
 from __future__ import annotations
 

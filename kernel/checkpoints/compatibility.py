@@ -78,7 +78,7 @@ def _lost_splits(manifest: Manifest, plan: LogicalPlan) -> Iterator[tuple[str, s
 
 
 def _no_place(manifest: Manifest, plan: LogicalPlan, name: str) -> str:
-    """Why nobody can take over the state of a component; empty when somebody can."""
+    """Why no component can take over this state; empty if one can."""
     found = next((component for component in plan.components if component.name == name), None)
     if found is None:
         close = did_you_mean(name, plan.parallelism())

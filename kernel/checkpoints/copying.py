@@ -1,4 +1,4 @@
-"""A copy of a checkpoint for another topology, which then depends on nobody."""
+"""A copy of a checkpoint for another topology, which then does not depend on the original."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A checkpoint at once: somebody asks through the state tree, and the Topology Master takes it."""
+"""A checkpoint at once: a command requests it through the state tree, the Topology Master takes it."""
 
 from __future__ import annotations
 

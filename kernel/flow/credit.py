@@ -17,7 +17,7 @@ _LAST_WORD = struct.Struct("<QQQ")
 
 
 class Grant(NamedTuple):
-    """What a receiver tells an emitter, in tuples since the emitter started."""
+    """A receiver's message to an emitter, in tuples since the emitter started."""
 
     #: incarnation of the emitter that is meant: a successor counts from 0 and must not take this for its own
     emitter: int
@@ -28,7 +28,7 @@ class Grant(NamedTuple):
 
     @property
     def is_hello(self) -> bool:
-        """Whether it is a receiver's first word."""
+        """Whether it is a receiver's first message."""
         return not self.limit
 
     def encode(self) -> bytes:
@@ -48,7 +48,7 @@ HELLO = Grant(0, 0, 0)
 
 
 class LastWord(NamedTuple):
-    """How far an emitter that died was on one channel, as it had written down. Its successor tells."""
+    """How far an emitter that died was on one channel, as it had noted. Its successor sends it."""
 
     emitter: int
     #: position behind all that it had sent, or was about to send
@@ -283,7 +283,7 @@ class Receiving:
     def _bury(self, last: Sequence[LastWord]) -> int:
         """Count what went with the emitter: exactly if it is known how far it was, else its credit."""
         later = [word for word in last if word.emitter >= self.source]
-        # What waits here as well: if we die too, nobody is left who knows of it.
+        # What waits here as well: if this process dies too, no count of it is left.
         waits = self.received - self.consumed
         if not any(word.emitter == self.source for word in later):
             missing, held, at_risk = 0, max(self._limit - self.consumed, 0) + self._unsent, 0

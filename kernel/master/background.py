@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class BackgroundWorker:
-    """One at a time, in order. What comes of each is told in the reactor's thread."""
+    """One at a time, in order. Each result is delivered in the reactor's thread."""
 
     def __init__(self, reactor: Reactor) -> None:
         self._reactor = reactor
-        #: makes the calls that tell what came of them
+        #: makes the calls that deliver results
         self.guard: Callable[[Callable[[], None]], None] = _call
         self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="errands", daemon=True)

@@ -1,4 +1,4 @@
-"""Asks a running topology's master, and tells the topology what to do."""
+"""Queries the master of a running topology, and pauses or resumes the topology."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _why_unreachable(state: StateManager, topology: str) -> str:
 def set_live(
     state: StateManager, topology: str, wanted: str, timeout: float, progress: Callable[[str], None]
 ) -> None:
-    """Pause or resume a topology and wait until every spout has done so, telling `progress` who has not.
+    """Pause or resume a topology and wait until every spout has done so, reporting late ones to `progress`.
 
     A UserError when another command asks for the opposite meanwhile.
     """

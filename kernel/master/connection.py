@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class MasterConnection:
-    """Sends to whichever master has registered; says nothing while there is none."""
+    """Sends to the registered master; sends nothing while there is none."""
 
     def __init__(self, transport: Transport, state: StateManager, tree: Tree, identity: bytes) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""The containers of a topology, as the Topology Master follows them: who may talk to it, who is lost."""
+"""The containers of a topology, as the Topology Master follows them: which may connect, which are lost."""
 
 from __future__ import annotations
 

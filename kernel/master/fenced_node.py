@@ -25,7 +25,7 @@ class Replaced(HeronError):
 
 
 class Changed(HeronError):
-    """Somebody else has written first: decide again from what is there now."""
+    """Another process has written first: decide again from what is there now."""
 
 
 class FencedNode(Generic[T]):
@@ -73,7 +73,7 @@ class FencedNode(Generic[T]):
         return value
 
     def _is_known(self) -> bool:
-        """Whether nobody can have written something else: which checkpoints there are, only we write."""
+        """Whether no other process can have written another value: only the master writes `checkpoints`."""
         if isinstance(self.value, Checkpoints):
             return self.value.master == self._master
         return self._read

@@ -97,7 +97,7 @@ def begin_when_readable(reactor: Reactor, begin: Callable[[], None]) -> None:
 
 
 class TopologyMaster:
-    """Hears from Stream Managers and Metrics Managers, acts on what it hears, answers whoever asks."""
+    """Receives beats and metrics from all managers, acts on them, and answers status requests."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class TopologyMaster:
         self._tell_beginning()
 
     def _mend(self) -> None:
-        """A disk tells nobody what it has damaged: look whether all that is known here is still there."""
+        """Disks do not report damage: check that all nodes whose value is known here are intact."""
         try:
             self._register()
             self._scene.mend()
@@ -202,7 +202,7 @@ class TopologyMaster:
         )
 
     def _tell_changes(self) -> None:
-        """The log tells what `status` would have told."""
+        """Log each change of what `status` shows."""
         status = self._status()
         told = f"{status.state}: {status.reason}" if status.reason else status.state
         if told != self._told:

@@ -1,4 +1,4 @@
-"""What the acts of a Topology Master share: the plan in force, who is there, the nodes that it writes."""
+"""What the acts of a Topology Master share: the plan in force, which tasks run, the nodes that it writes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class MasterState:
     def take_over(self) -> None:
         """Begin as the only master: after this, whatever a predecessor still writes is refused, or harmless.
 
-        A checkpoint that it had begun is given up: who has stored their part for whom is not worth asking.
+        A checkpoint that it had begun is given up: it is not known which tasks have stored their part.
         DamagedNode if it is not known which plan comes next; then this may be tried again.
         """
         self.take_over_checkpoints()
@@ -178,7 +178,7 @@ class MasterState:
             self.mender.tell(damage)
 
     def _hold(self) -> None:
-        """The nodes that nobody but a master changes, and those that never change."""
+        """The nodes that only a master changes, and those that never change."""
         tree, hold = self.tree, self.mender.hold
         execution = NODE.encode(self.execution)
         hold(tree.execution, Execution, lambda: execution)

@@ -75,7 +75,7 @@ class CheckpointAct:
         return checkpoint_interval(in_effect(scene.plan.logical, scene.live()), scene.config)
 
     def give_up(self, reason: str) -> None:
-        """End the one that runs, if any: nobody need store anything for it any more."""
+        """End the one that runs, if any: no task need store anything more for it."""
         current = self.deciding.round
         if current is None or self._is_complete(current):
             return

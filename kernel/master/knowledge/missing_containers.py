@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from heronpy.kernel.liveness.silence import SilenceDetector
 
-#: a master that has heard nobody at all for this long is more likely cut off itself
+#: a master that has received no beat at all for this long is more likely cut off itself
 ALONE = 5.0
 
 
@@ -34,7 +34,7 @@ class MissingContainers:
                 self._vigil.hear(container)
 
     def on_started(self, container: int) -> None:
-        """Somebody is at work on it: it gets as long a time again."""
+        """It is being started: its timeout begins anew."""
         if self._vigil.awaits(container):
             self._vigil.hear(container)
 

@@ -1,4 +1,4 @@
-"""Who is there: the newest word of every task and Stream Manager. Decides; does no I/O."""
+"""Which processes run: the newest beat of every task and Stream Manager. Decides; does no I/O."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Roster:
         return self.beat(task).incarnation
 
     def is_there(self, task: PlacedTask) -> bool:
-        """Heard, not failed, and nobody has seen it end."""
+        """It has sent a beat, has not failed, and no executor has seen it end."""
         beat = self.beat(task)
         if beat.state in ("missing", "failed"):
             return False
@@ -69,12 +69,12 @@ class Roster:
         return executor.children.get(name) if executor is not None else None
 
     def absent(self, plan: PhysicalPlan) -> list[str]:
-        """Everybody who is not there, as they are called."""
+        """Labels of all that are not there."""
         managers = [f"container {each}" for each in plan.containers() if not self.manager_is_there(each)]
         return managers + [task.label for task in plan.tasks if not self.is_there(task)]
 
     def idle(self, plan: PhysicalPlan) -> list[str]:
-        """Everybody who does not work as they should, and what they do instead."""
+        """All that do not run as they should, and what they do instead."""
         return [
             *(f"container {each} (missing)" for each in plan.containers() if not self.manager_is_there(each)),
             *(
@@ -85,7 +85,7 @@ class Roster:
         ]
 
     def behind(self, plan: PhysicalPlan, run: int) -> list[str]:
-        """Everybody who is not in this run yet."""
+        """All tasks that are not in this run yet."""
         late = ((task, self.beat(task).run) for task in plan.tasks)
         return [f"{task.label} (in run {known} of {run})" for task, known in late if known != run]
 

@@ -23,7 +23,7 @@ AGAIN = 5.0
 
 
 class RebuildAct:
-    """Before anything else: until it is done nobody knows which run is on, or which checkpoints there are."""
+    """Before anything else: until then the current run and its checkpoints are unknown."""
 
     def __init__(self, scene: MasterState, errands: BackgroundWorker) -> None:
         self._scene = scene

@@ -85,7 +85,7 @@ class RestoreAct:
         return self._scene.roll.absent(self._scene.plan)
 
     def look(self, because: str, now: float) -> None:
-        """Begin a run as soon as everybody is there."""
+        """Begin a run as soon as all tasks are there."""
         scene = self._scene
         if self._looking or now < self._not_before:
             return

@@ -46,7 +46,7 @@ class Restoring:
     def why(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> str:
         """Why another run must begin; empty for the one that is on.
 
-        Of whom nothing has been heard nothing is known: a master that has just started ends no healthy run.
+        A task without a beat so far is no reason: a master that has just started must not end a healthy run.
         """
         if not node.run:
             return "the topology starts"

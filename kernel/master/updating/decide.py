@@ -170,7 +170,7 @@ class Updating:
         return Write(msgspec.structs.replace(update, **{"phase": phase, "ledger": ledger, **changed}))
 
     def _failure(self, here: Situation) -> str:
-        """Why it cannot go on, before the new plan is in force: anybody's death, anybody's error."""
+        """Why it cannot go on, before the new plan is in force: the death or error of any process."""
         update = here.update
         if update.master != self._own:
             return "the topology master was started again"
@@ -233,7 +233,7 @@ class Updating:
         return here.update.timeout or self._timeout
 
     def _proposed(self, here: Situation, now: float) -> Move:
-        """Begins when everybody is at work: who is missing now would be missed in every phase."""
+        """Begins when all tasks run: a task that is missing now would delay every phase."""
         if here.committed:
             return self._to("rolled_back", here.update, now, reason="another plan was put in force meanwhile")
         idle = here.roll.idle(here.plan) or here.roll.behind(here.plan, here.run)
@@ -333,7 +333,7 @@ class Updating:
         return Commit(here.roll.incarnations(here.tasks), managers)
 
     def _release(self, here: Situation, now: float) -> Move:
-        """Only forward: whoever dies here is started again with the new plan."""
+        """Only forward: a process that dies here is started again with the new plan."""
         if here.packing != here.update.packing:
             return Repack()
         late = [
