@@ -106,7 +106,7 @@ def drops_when_full(plan: LogicalPlan, *, default: bool) -> bool:
     drops = _switch(plan.config, TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE, default=default)
     if drops and plan.reliability != "at_most_once":
         msg = f"topology {plan.name!r} is to run {plan.reliability} and to drop tuples when a reader is slow"
-        raise DefinitionError(msg, hint=f"{TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE}: False")
+        raise DefinitionError(msg, hint=f"set {TOPOLOGY_DROPTUPLES_UPON_BACKPRESSURE} to False")
     return drops
 
 

@@ -121,13 +121,13 @@ class HeronComponentSpec:
             key = GlobalStreamId(key.name or key, Stream.DEFAULT_STREAM_ID)
         if not isinstance(key, GlobalStreamId):
             msg = f"an input of {self.label} must be a spec or one of its streams (spec['name']), got {key!r}"
-            raise DefinitionError(msg, hint=f"{key}, without quotes" if isinstance(key, str) else "")
+            raise DefinitionError(msg, hint=f"write {key} without quotes" if isinstance(key, str) else "")
         return key
 
     def _grouping(self, key: object, grouping: Any) -> AnyGrouping:
         if not Grouping.is_grouping_sane(grouping):
             msg = f"{self.label} reads {key} with {grouping!r}, which is no grouping"
-            raise DefinitionError(msg, hint="Grouping.SHUFFLE or Grouping.fields('name')")
+            raise DefinitionError(msg, hint="use Grouping.SHUFFLE or Grouping.fields('name')")
         sane: AnyGrouping = grouping
         return sane
 

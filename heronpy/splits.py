@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from heronpy.errors import DefinitionError
 from heronpy.spec import HeronComponentSpec
 
-_HINT = "splits = ['a', 'b'], a number, or a classmethod splits(cls, config) that returns either"
+_HINT = "declare splits = ['a', 'b'], a number, or a classmethod splits(cls, config) that returns either"
 
 
 def declared_splits(spec: HeronComponentSpec, config: Mapping[str, Any]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ RESERVED = ("config", "write")
 
 def _refuse_reserved(name: str) -> None:
     if name in RESERVED:
-        msg = f"a component cannot be called {name!r}: a topology has something else of that name"
+        msg = f"a component cannot be called {name!r}: topologies use that name for something else"
         raise DefinitionError(msg, hint="choose another name")
 
 
@@ -126,7 +126,7 @@ class TopologyBuilder:
             require(spec, HeronComponentSpec, "add_spec takes what Spout.spec() or Bolt.spec() return")
             if spec.name is None:
                 msg = f"{spec.label} needs a name to be added"
-                raise DefinitionError(msg, hint="spec(name='…')")
+                raise DefinitionError(msg, hint="pass a name: spec(name='…')")
             _refuse_reserved(spec.name)
             if spec.name in self._specs:
                 msg = f"there are two components called {spec.name!r}"

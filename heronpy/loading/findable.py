@@ -62,7 +62,7 @@ def _check_methods(component: Component, cls: type[Any]) -> None:
     for name, arguments in CALLED_WITH[component.kind].items():
         if not _takes(cls, name, len(arguments)):
             msg = f"{label}: {cls.__qualname__}.{name} does not take what it is called with"
-            raise DefinitionError(msg, hint=f"def {name}({', '.join(['self', *arguments])})")
+            raise DefinitionError(msg, hint=f"define it as {name}({', '.join(['self', *arguments])})")
 
 
 def _takes(cls: type[Any], name: str, arguments: int) -> bool:

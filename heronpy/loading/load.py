@@ -42,7 +42,7 @@ def load_topologies(
     outcome = _run(LoadRequest(source, dict(overrides)))
     name = os.path.basename(source.file)
     if outcome.usage:
-        msg = f"{name} refused its arguments {' '.join(argv) or '(none)'}; what it says is above"
+        msg = f"{name} refused its arguments {' '.join(argv) or '(none)'}; its own message is above"
         raise UsageError(msg)
     if outcome.error:
         raise LoadError(outcome.error, hint=outcome.hint, traceback=outcome.traceback)
@@ -78,7 +78,7 @@ def _run(wanted: LoadRequest) -> Outcome:
             return msgspec.json.decode(result_file(folder).read_bytes(), type=Outcome)
     name = os.path.basename(wanted.source.file)
     ending = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-    return Outcome(error=f"cannot load {name}: its process {ending} before the file was through")
+    return Outcome(error=f"cannot load {name}: its process {ending} before the file was loaded")
 
 
 def _status_of(command: list[str]) -> int:

@@ -13,10 +13,10 @@ from heronpy.kernel.errors import close_to
 from heronpy.spout import Spout
 
 #: packages of other engines → what takes their place
-_PORTED = "from heronpy import Bolt, Spout, Topology, see docs/coming-from.md"
+_PORTED = "use `from heronpy import Bolt, Spout, Topology`, see docs/coming-from.md"
 ELSEWHERE = {
     "heronpy.streamlet": "use spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
-    "heronpy": "see docs/migrating-from-heron.md for the modules of Apache Heron that there are",
+    "heronpy": "read docs/migrating-from-heron.md for the modules of Apache Heron that exist here",
     "streamparse": f"{_PORTED}: streamparse is for Storm",
     "pystorm": f"{_PORTED}: pystorm is for Storm",
 }
@@ -39,7 +39,7 @@ def remedy(error: BaseException, file: str) -> str:
     if isinstance(error, TypeError) and (found := _UNKNOWN_ARGUMENT.search(str(error))):
         return _argument_of_spec(found[1])
     if isinstance(error, TypeError) and (found := _MADE_BY_HAND.search(str(error))):
-        return f"CLASS.spec({found[1]}=…): the engine makes the component itself"
+        return f"use CLASS.spec({found[1]}=…): the engine constructs the component itself"
     if isinstance(error, AttributeError) and error.name and _is_ours(error.obj):
         return close_to(error.name, [name for name in dir(error.obj) if not name.startswith("_")])
     return ""
@@ -56,7 +56,7 @@ def _missing_module(name: str, file: str) -> str:
     for folder in (Path(), *Path(file).parents):
         if (folder / top).is_dir() or (folder / f"{top}.py").is_file():
             return f"PYTHONPATH={folder} heronpy submit …"
-    return f"PYTHONPATH=FOLDER heronpy submit …, with the folder that has {top}, or pip install what has it"
+    return f"PYTHONPATH=FOLDER heronpy submit …, with the folder that has {top}, or pip install its package"
 
 
 def _argument_of_spec(name: str) -> str:

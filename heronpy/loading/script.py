@@ -22,7 +22,10 @@ from heronpy.state import state_is_by_task
 from heronpy.submissions import submissions
 from heronpy.topology import Topology, TopologyType
 
-HOW_TO = "define a heronpy.Topology with specs in its body, or call TopologyBuilder(…).build_and_submit()"
+HOW_TO = (
+    "define a subclass of heronpy.Topology with specs in its body,"
+    " or call TopologyBuilder(…).build_and_submit()"
+)
 
 
 def main(folder: str) -> None:

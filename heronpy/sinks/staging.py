@@ -83,7 +83,7 @@ class StagingSink(TransactionalSink, Bolt):
             raise _discarded(staged)
         if not staged.parent.is_dir():
             msg = f"{staged} is to be committed, and there is no folder {staged.parent}"
-            raise TopologyError(msg, hint="use a folder that all machines share")
+            raise TopologyError(msg, hint="choose a folder that all machines share")
 
     def abort(self) -> None:
         for path in self.staging.iterdir():
@@ -122,5 +122,5 @@ def absolute(config: dict[str, object], key: str, component: str) -> Path:
     path = Path(found)
     if not path.is_absolute():
         msg = f"{key!r} of {component!r} must be an absolute path, got {str(path)!r}"
-        raise DefinitionError(msg, hint=f"os.path.abspath({str(path)!r})")
+        raise DefinitionError(msg, hint=f"use os.path.abspath({str(path)!r})")
     return path

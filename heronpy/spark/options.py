@@ -68,7 +68,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         for needed in ("topology", "component"):
             if not options.get(needed):
                 msg = f"the data source 'heron' needs the option {needed!r}"
-                raise ConfigError(msg, hint=f'.option("{needed}", …)')
+                raise ConfigError(msg, hint=f'add .option("{needed}", …)')
             checked_name(needed, options[needed])
         return cls(
             topology=options["topology"],
@@ -99,9 +99,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         where = Config.from_plain(self.config).shown("checkpoint.path") or "its default place"
         if not known:
             msg = f"{what}, or has not been submitted, or not with the checkpoint store in {where}"
-            raise UserError(
-                msg, hint=f"heronpy status {self.topology}, then check the options `path` and `store`"
-            )
+            hint = f"run heronpy status {self.topology}, and check the options `path` and `store`"
+            raise UserError(msg, hint=hint)
         msg = f"{what}{did_you_mean(self.component, known)}"
         raise UserError(msg)
 

@@ -70,7 +70,7 @@ class Reader:
             raise self._lost()
         if place.token != self._token:
             msg = f"another query reads as {self._name!r} now, and this one stops"
-            raise UserError(msg, hint='.option("reader", …) with a name of its own for each query')
+            raise UserError(msg, hint='set .option("reader", …) to a different name in each query')
 
     def commit(self, end: Offset) -> None:
         """All up to this offset has been dealt with: delete what nobody needs. May be repeated."""
@@ -79,8 +79,8 @@ class Reader:
         clear(self._shelf)
 
     def _lost(self) -> UserError:
-        msg = f"nobody has read as {self._name!r} since the segments were cleared, or it was forgotten"
-        return UserError(msg, hint="use a new checkpointLocation, to begin with what is there")
+        msg = f"reader {self._name!r} is not registered: the segments were cleared, or it was forgotten"
+        return UserError(msg, hint="use a new checkpointLocation, to begin with the segments that are there")
 
     def _read(self) -> Place | None:
         data = self._shelf.find(self._object)

@@ -161,7 +161,7 @@ def _read(shelf: Shelf, name: str, options: Options) -> bytes:
         return shelf.read(name)
     except ObjectMissing:
         msg = f"a segment of {options.what('segments')} was deleted while it was read"
-        raise UserError(msg, hint="read it again, or give each query a `reader` option of its own") from None
+        raise UserError(msg, hint="read it again, or set a `reader` option for each query") from None
 
 
 def _check(options: Options, own: Any, wanted: StructType) -> None:

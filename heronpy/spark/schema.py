@@ -14,7 +14,7 @@ from heronpy.spark.shelf import Shelf
 #: where it lies beside segments or batches
 SCHEMA = "schema"
 
-_HINT = "schema={'word': 'string', 'count': 'int64', 'at': 'timestamp'}, or a pyarrow.Schema"
+_HINT = "pass schema={'word': 'string', 'count': 'int64', 'at': 'timestamp'}, or a pyarrow.Schema"
 #: names for what is written most often; all that pyarrow.type_for_alias knows will do as well
 _NAMES = {"timestamp": "timestamp[us, tz=UTC]", "text": "string", "integer": "int64", "number": "float64"}
 
@@ -85,7 +85,7 @@ def _checked(schema: Any, component: str) -> Any:
             msg = (
                 f"column {field.name!r} of {component!r} has the type {field.type}, which Spark does not know"
             )
-            raise DefinitionError(msg, hint=_instead(field.type))
+            raise DefinitionError(msg, hint=f"use {_instead(field.type)}")
     return arrow().schema([field.with_nullable(True).remove_metadata() for field in schema])
 
 
@@ -109,7 +109,7 @@ def _known_to_spark(kind: Any) -> bool:
 def _instead(kind: Any) -> str:
     types = arrow().types
     if types.is_timestamp(kind):
-        return "timestamp[us], or timestamp[us, tz=UTC]"
+        return "timestamp[us] or timestamp[us, tz=UTC]"
     return "int64" if types.is_integer(kind) else "string"
 
 
@@ -122,7 +122,7 @@ def keep(shelf: Shelf, schema: Any, whose: str) -> None:
     before = decoded(data)
     if not before.equals(schema, check_metadata=True):
         msg = f"{whose} has the schema {shown(schema)}, and what it has written before has {shown(before)}"
-        raise TopologyError(msg, hint="give it another name, or heronpy kill without --keep-checkpoints")
+        raise TopologyError(msg, hint="give it another name, or run heronpy kill without --keep-checkpoints")
 
 
 def decoded(data: bytes) -> Any:

@@ -69,13 +69,13 @@ class HeronDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from heronpy.spark.writing import BatchWriter
 
-        _refuse_overwriting(overwrite, '.mode("append")')
+        _refuse_overwriting(overwrite, 'use .mode("append")')
         return BatchWriter(self._chosen, schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
         from heronpy.spark.writing import StreamWriter
 
-        _refuse_overwriting(overwrite, '.outputMode("append"), or "update"')
+        _refuse_overwriting(overwrite, 'use .outputMode("append") or "update"')
         return StreamWriter(self._chosen, schema)
 
 

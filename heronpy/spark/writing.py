@@ -98,7 +98,7 @@ class _Writing:
     def _check_place(self, shelf: Shelf, batch: Batch, pieces: Iterable[tuple[str, int]]) -> None:
         """To the topology a piece that is not there is one that it has taken over."""
         if missing := {name for name, _ in pieces}.difference(shelf.names(batch.pieces)):
-            msg = f"Spark's executors have written to another place than the topology's: no {min(missing)}"
+            msg = f"Spark's executors wrote to another store than the topology's: no {min(missing)}"
             raise UserError(msg, hint="set the option `path` to a folder that all machines see, or to a URL")
 
     def _wait_for_room(self, shelf: Shelf, batch: Batch) -> None:
@@ -161,7 +161,7 @@ class StreamWriter(_Writing, DataSourceStreamArrowWriter):
         )
         if not query or not number:
             msg = "Spark does not say which query and batch this is"
-            raise UserError(msg, hint="use PySpark 4.3, with which it was tested")
+            raise UserError(msg, hint="use PySpark 4.3, the tested version")
         return self._write(of_query(query, int(number)), iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803, ARG002
@@ -193,8 +193,8 @@ def _checked(batch: Any) -> Any:
             try:
                 needed("pyarrow.compute").min_max(leaf).as_py()
             except (OverflowError, ValueError):
-                msg = f"column {name!r} has a date that Python has not: its years are 1 to 9999, in UTC"
-                raise UserError(msg, hint="use another value for an open end") from None
+                msg = f"column {name!r} has a date that Python cannot hold: its years are 1 to 9999, in UTC"
+                raise UserError(msg, hint="use a date in that range for an open end") from None
     return batch
 
 

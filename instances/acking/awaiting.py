@@ -45,7 +45,7 @@ class Awaiting:
         try:
             return pickle.dumps(ids, pickle.HIGHEST_PROTOCOL) if ids else b""
         except Exception as error:  # of the user's own code
-            log.warning("%d ids will not be acked, for they cannot be pickled: %r", len(ids), error)
+            log.warning("%d ids will not be acked, because they cannot be pickled: %r", len(ids), error)
             return b""
 
     def adopt(self, handed_over: bytes, now: float) -> None:

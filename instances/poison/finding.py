@@ -31,7 +31,7 @@ class Finding:
         self._died = digest is not None
         if digest is not None:
             self._file.change(lambda history: history.after_death(digest))
-            log.warning("the process before this one died while it processed a tuple: careful from now on")
+            log.warning("the previous process died while processing a tuple: recording tuples from now on")
 
     @property
     def shown(self) -> str:

@@ -156,7 +156,7 @@ def _best_effort() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        log.warning("a tuple that kills the task could not be written down: %s", error)
+        log.warning("cannot record a poison tuple: %s", error)
 
 
 def _append(path: Path, entry: _Aside) -> None:

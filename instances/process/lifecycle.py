@@ -272,7 +272,7 @@ def _finding(launch: TopologyLaunch, child: Child) -> Finding | None:
     try:
         return Finding(Path(launch.work), launch.logs, marks, component, child.name)
     except OSError as error:
-        log.warning("a tuple that kills this task will not be found: %s", error)
+        log.warning("poison tuples of this task will not be detected: %s", error)
         return None
 
 

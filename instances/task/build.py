@@ -169,9 +169,9 @@ class Task(NamedTuple):
             self.parts.context.invoke_hook_cleanup()
             self.component.close()
         except Exception as error:
-            self.parts.logger.warning("closed to be built anew, and failed: %r", error)
+            self.parts.logger.warning("close() failed while the task was being rebuilt: %r", error)
         except Abandoned:
-            self.parts.logger.warning("closed to be built anew, and close() waits in emit()")
+            self.parts.logger.warning("close() waited in emit() and was cut short: the task is being rebuilt")
 
     def close(self) -> None:
         """Send what can be sent, call the hooks' clean_up() and, whatever they do, the user's close()."""

@@ -74,7 +74,7 @@ class FrameDispatch:
         """Frames without tuples."""
         if prefix.kind == CREDIT:
             if not self._outbox.on_grant(prefix.source, prefix.incarnation, Grant.decode(payload)):
-                msg = "a grant of a task that is not fed, or that has been replaced"
+                msg = "credit from a task that is no receiver of ours, or that has been replaced"
                 raise ProtocolError(msg)
         elif prefix.kind == PROBE:
             self._inflow.on_probe(prefix, payload)
@@ -83,7 +83,7 @@ class FrameDispatch:
         elif prefix.kind == MARKER:
             self._inflow.on_marker(prefix)
         else:
-            msg = f"frame of kind {prefix.kind}, which nobody here expects"
+            msg = f"frame of kind {prefix.kind}, which this task does not expect"
             raise ProtocolError(msg)
 
     def _is_of_another_plan(self, prefix: Prefix) -> bool:
@@ -97,6 +97,6 @@ class FrameDispatch:
 
     def _on_acks(self, payload: bytes) -> None:
         if self.on_acks is None:
-            msg = f"acks reached task {self._task}, which keeps no trees"
+            msg = f"acks reached task {self._task}, which tracks no tuples"
             raise ProtocolError(msg)
         self.on_acks(Acks.decode(payload))

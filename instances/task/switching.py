@@ -272,7 +272,7 @@ class Switching:
         try:
             self._aside = self._read(update, proposed)
         except Exception as error:  # of the store, a plugin, or of the user's own pickles
-            log.exception("what was handed over could not be loaded")
+            log.exception("cannot load the handed-over state")
             failed = Stored(id=update.epoch, run=self._run, error=f"not loaded: {error}")
             self._news.progress.handover = failed
             self._news.tell()

@@ -331,7 +331,7 @@ def test_what_cannot_be_is_said_in_one_line(spark: SparkSession, engine: Engine,
     here = place(engine, "FromSpark")
     assert reading(**place(engine, "Nobody")).startswith(
         "topology 'Nobody' has no SegmentSink 'out', or has not been submitted, or not with the checkpoint"
-        f" store in {store_of(engine)} (try: heronpy status Nobody"
+        f" store in {store_of(engine)} (try: run heronpy status Nobody"
     )
     assert (
         reading(**{**here, "component": "ouf"})
@@ -347,7 +347,7 @@ def test_what_cannot_be_is_said_in_one_line(spark: SparkSession, engine: Engine,
     )
     with pytest.raises(PySparkException) as caught:
         rows.write.format("heron").mode("overwrite").options(**place(engine, "FromSpark", "rows")).save()
-    assert said(caught) == 'a topology cannot be overwritten, only fed (try: .mode("append"))'
+    assert said(caught) == 'a topology cannot be overwritten, only fed (try: use .mode("append"))'
 
     with pytest.raises(
         UserError, match=r"^topology 'FromSpark' has no IngestSpout 'row'; did you mean 'rows'"

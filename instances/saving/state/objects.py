@@ -58,7 +58,7 @@ def read_object(name: str, data: bytes) -> Sections:
     begin = STATE_OBJECT.behind_line(data, _WORD, what)
     if not begin:
         msg = f"{what} is no state of a task"
-        raise CheckpointDamaged(msg, hint="use another checkpoint")
+        raise CheckpointDamaged(msg, hint="choose another checkpoint")
     body = begin + _LENGTH
     start = body + int.from_bytes(data[begin:body], "little")
     index = msgspec.msgpack.decode(data[body:start], type=_Index)

@@ -55,7 +55,7 @@ class Ownership:
                 f"key {shown(key)} is in key group {group}, which belongs to {self._plan.task(owner).label}"
                 f" and not to {self._task.label}"
             )
-            raise KeyNotOwned(msg, hint=f"{_example(fields)}, for tuples that come by fields grouping")
+            raise KeyNotOwned(msg, hint=f"use {_example(fields)}, for tuples that come by fields grouping")
         self._ours, self._group = key, group
         return group
 
@@ -99,8 +99,8 @@ def key_fields(name: str, edges: list[Input]) -> tuple[str, ...]:
     """The fields that a component's keys are made of; DefinitionError if its inputs do not agree."""
     if len({len(edge.grouping.fields) for edge in edges}) > 1:
         groupings = " and ".join(f"{edge.component!r} by {', '.join(edge.grouping.fields)}" for edge in edges)
-        msg = f"{name!r} cannot use self.state: it groups {groupings}, which are keys of different lengths"
-        raise DefinitionError(msg, hint="group each input by as many fields, or use two bolts")
+        msg = f"{name!r} cannot use self.state: it groups {groupings}, and these keys differ in length"
+        raise DefinitionError(msg, hint="group every input by the same number of fields, or use two bolts")
     return edges[0].grouping.fields
 
 

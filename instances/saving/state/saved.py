@@ -133,5 +133,5 @@ def _numbers(manifest: Manifest, plan: PhysicalPlan, component: str) -> dict[int
             f"checkpoint {manifest.id} of {manifest.topology!r} has {manifest.key_groups} key groups,"
             f" and topology {plan.topology!r} has {plan.logical.key_groups}"
         )
-        raise TopologyError(msg, hint=f"set topology.key.groups: {manifest.key_groups}")
+        raise TopologyError(msg, hint=f"set topology.key.groups to {manifest.key_groups}")
     return {group: group for group in range(manifest.key_groups)}

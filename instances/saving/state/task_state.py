@@ -166,8 +166,8 @@ class TaskState:
         state = self.open()
         if not isinstance(state, KeyedState):
             label = self._plan.task(self.task_id).label
-            msg = f"{label} has groups saved, but its state is not keyed any more"
-            raise DefinitionError(msg, hint="use the class and the groupings that it was saved with")
+            msg = f"{label} has saved key groups, but its state is not keyed any more"
+            raise DefinitionError(msg, hint="submit the class and the groupings that it was saved with")
         return state
 
 
@@ -183,5 +183,5 @@ def _owning(plan: PhysicalPlan, task_id: int, cls: type) -> Owning | None:
         return Ownership(plan, task_id, key_fields(component.name, edges))
     if issubclass(cls, StatefulComponent):
         msg = f"{cls.__qualname__} has keyed = True, but {component.name!r} reads nothing by fields grouping"
-        raise DefinitionError(msg, hint="inputs={spec: Grouping.fields('name')}")
+        raise DefinitionError(msg, hint="read by key: inputs={spec: Grouping.fields('name')}")
     return None

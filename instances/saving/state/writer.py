@@ -51,7 +51,7 @@ class Writer:
                 Exception
             ) as problem:  # a plugin's; whatever it is, the task goes on without this checkpoint
                 error = one_line(problem)
-                log.warning("%s could not be stored: %s", name, error)
+                log.warning("cannot store %s: %s", name, error)
             done(part, error)
         if self._store is not None:
             self._store.close()

@@ -212,7 +212,7 @@ def test_mistakes_name_the_component() -> None:
         Count.spec("count", inputs={words: "shuffle"}).edges()
     with pytest.raises(
         DefinitionError,
-        match=r"must be a spec or one of its streams .*, got 'words' \(try: words, without quotes\)",
+        match=r"must be a spec or one of its streams .*, got 'words' \(try: write words without quotes\)",
     ):
         Count.spec("count", inputs=["words"]).edges()
 

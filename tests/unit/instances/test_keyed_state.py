@@ -161,7 +161,7 @@ def test_a_foreign_key_is_explained_and_passes_for_nothing_else() -> None:
         state.get("heron")
     assert str(caught.value) == (
         "key 'heron' is in key group 227, which belongs to count[2] and not to count[0]"
-        " (try: self.state[tup['word']], for tuples that come by fields grouping)"
+        " (try: use self.state[tup['word']], for tuples that come by fields grouping)"
     )
     assert isinstance(caught.value, UserError)
     assert not isinstance(caught.value, LookupError)

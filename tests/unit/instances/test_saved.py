@@ -142,7 +142,7 @@ def test_another_number_of_key_groups_is_refused() -> None:
         load_checkpoint(keeper.shelf, ref, plan_with(16), 2)
     assert str(caught.value) == (
         "checkpoint 1 of 'wordcount' has 8 key groups, and topology 'wordcount' has 16"
-        " (try: set topology.key.groups: 8)"
+        " (try: set topology.key.groups to 8)"
     )
 
 

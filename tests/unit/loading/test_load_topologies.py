@@ -150,7 +150,7 @@ def test_argparse_in_the_file_works(write: Write, capfd: pytest.CaptureFixture[s
     assert load_topologies(file, ["--help"]) == []
     assert "usage: wordcount.py" in capfd.readouterr().err
     with pytest.raises(
-        UsageError, match=r"^wordcount.py refused its arguments --pra 3; what it says is above$"
+        UsageError, match=r"^wordcount.py refused its arguments --pra 3; its own message is above$"
     ):
         load_topologies(file, ["--pra", "3"])
     assert "error: unrecognized arguments: --pra" in capfd.readouterr().err
@@ -171,7 +171,7 @@ FAILURES = {
     "a method that takes something else": (
         "class Odd(Count):\n    def process(self): ...\nclass T(Topology):\n    words = Words.spec()\n"
         "    odd = Odd.spec(inputs=[words])\n",
-        "bolt 'odd': Odd.process does not take what it is called with (try: def process(self, tup))",
+        "bolt 'odd': Odd.process does not take what it is called with (try: define it as process(self, tup))",
     ),
     "a missing module": (
         "import kafak\n",
@@ -197,16 +197,16 @@ FAILURES = {
     ),
     "a killed process": (
         "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
-        "cannot load wordcount.py: its process was killed by SIGKILL before the file was through",
+        "cannot load wordcount.py: its process was killed by SIGKILL before the file was loaded",
     ),
     "an abrupt end": (
         "import os\nos._exit(0)\n",
-        "cannot load wordcount.py: its process ended with status 0 before the file was through",
+        "cannot load wordcount.py: its process ended with status 0 before the file was loaded",
     ),
     "no topology": (
         "",
-        "wordcount.py has no topology (try: define a heronpy.Topology with specs in its body,"
-        " or TopologyBuilder(…).build_and_submit())",
+        "wordcount.py has no topology (try: define a subclass of heronpy.Topology with specs in its body,"
+        " or call TopologyBuilder(…).build_and_submit())",
     ),
     "a class inside a function": (
         "def make():\n    class Hidden(Spout):\n        outputs = ['a']\n    return Hidden\n"
@@ -282,7 +282,7 @@ def test_a_package_in_the_current_folder_is_pointed_out(
         (
             "from examples.lib import Words",
             "PYTHONPATH=FOLDER heronpy submit …, with the folder that has examples,"
-            " or pip install what has it",
+            " or pip install its package",
         ),
         (
             "from heronpy.streamlet.builder import Builder",
@@ -290,11 +290,12 @@ def test_a_package_in_the_current_folder_is_pointed_out(
         ),
         (
             "import streamparse",
-            "from heronpy import Bolt, Spout, Topology, see docs/coming-from.md: streamparse is for Storm",
+            "use `from heronpy import Bolt, Spout, Topology`, see docs/coming-from.md:"
+            " streamparse is for Storm",
         ),
         (
             "import heronpy.pulsar",
-            "see docs/migrating-from-heron.md for the modules of Apache Heron that there are",
+            "read docs/migrating-from-heron.md for the modules of Apache Heron that exist here",
         ),
     ],
 )
@@ -389,9 +390,9 @@ def test_an_object_of_the_file_reaches_the_instance(write: Write) -> None:
     [
         ("words = Words.spec(parallelism=2)", "par=…"),
         ("count = Count.spec(input={})", "inputs=…"),
-        ("count = Count.spec(xyzzy=1)", "one of name, par, config, optional_outputs, inputs"),
+        ("count = Count.spec(xyzzy=1)", "use one of name, par, config, optional_outputs, inputs"),
         ("count = Count.spec(inputs={None: Grouping.SHUFLE})", "SHUFFLE"),
-        ("words = Words(par=2)", "CLASS.spec(par=…): the engine makes the component itself"),
+        ("words = Words(par=2)", "use CLASS.spec(par=…): the engine constructs the component itself"),
         ("from heronpy import Spoutt", "Spout"),
         ("from heronpy import Xyzzy", None),
         ("Count.proces", None),

@@ -86,7 +86,7 @@ def test_a_relative_folder_is_where_the_topology_is_submitted(
         (
             {FileSink.FOLDER: "out"},
             r"^'filesink.folder' of 'sink' must be an absolute path, got 'out'"
-            r" \(try: os.path.abspath\('out'\)\)$",
+            r" \(try: use os.path.abspath\('out'\)\)$",
         ),
     ],
 )

@@ -134,7 +134,7 @@ def test_another_schema_than_before_is_refused(tmp_path: Path) -> None:
         run(Other, tmp_path, [["a", 1]])
     assert str(caught.value) == (
         "'out' has the schema (word: string), and what it has written before has (word: string, count: int64)"
-        " (try: give it another name, or heronpy kill without --keep-checkpoints)"
+        " (try: give it another name, or run heronpy kill without --keep-checkpoints)"
     )
 
 
@@ -155,7 +155,10 @@ def test_without_a_store_a_test_is_told_how_to_have_one() -> None:
     [
         (None, "'out' needs a schema: the columns and their types"),
         ({"a": "varchar"}, "column 'a' of 'out' has the type 'varchar', which Arrow does not know"),
-        ({"a": "uint8"}, "column 'a' of 'out' has the type uint8, which Spark does not know (try: int64)"),
+        (
+            {"a": "uint8"},
+            "column 'a' of 'out' has the type uint8, which Spark does not know (try: use int64)",
+        ),
         ({"a": "timestamp[ns]"}, "column 'a' of 'out' has the type timestamp[ns], which Spark does not know"),
         ({"a": "int64", "A": "int64"}, "'out' has two columns that Spark calls 'A'"),
         (["a", "b"], "a schema is a mapping of columns to types, got ['a', 'b']"),
@@ -202,7 +205,7 @@ def test_arrow_and_spark_mean_the_same() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "the data source 'heron' needs the option 'topology' (try: .option(\"topology\", …))"),
+        ({}, "the data source 'heron' needs the option 'topology' (try: add .option(\"topology\", …))"),
         ({"topology": "a"}, "the data source 'heron' needs the option 'component'"),
         ({"topology": "a/b", "component": "c"}, "topology 'a/b' is not a valid name"),
         (

@@ -328,7 +328,7 @@ def test_another_schema_is_refused(store: Opener, ingest: Shelf) -> None:
         Life(store, 2, {})
     assert str(caught.value) == (
         "'rows' has the schema (number: int64, word: string), and what it has written before has"
-        " (other: date32[day]) (try: give it another name, or heronpy kill without --keep-checkpoints)"
+        " (other: date32[day]) (try: give it another name, or run heronpy kill without --keep-checkpoints)"
     )
 
 

@@ -100,7 +100,7 @@ def test_the_newer_of_two_queries_of_one_name_has_the_place(kind: Kind) -> None:
         first.reader.commit(first.at)
     assert str(caught.value) == (
         "another query reads as 'default' now, and this one stops"
-        ' (try: .option("reader", …) with a name of its own for each query)'
+        ' (try: set .option("reader", …) to a different name in each query)'
     )
 
 
@@ -109,8 +109,8 @@ def test_a_query_that_goes_on_must_find_its_place(kind: Kind) -> None:
     with pytest.raises(UserError) as caught:
         Reader(shelf_of(kind), "gone").enter(new=False)
     assert str(caught.value) == (
-        "nobody has read as 'gone' since the segments were cleared, or it was forgotten"
-        " (try: use a new checkpointLocation, to begin with what is there)"
+        "reader 'gone' is not registered: the segments were cleared, or it was forgotten"
+        " (try: use a new checkpointLocation, to begin with the segments that are there)"
     )
 
 

@@ -145,7 +145,7 @@ def test_pieces_that_only_executors_see_make_no_batch(tmp_path: Path, ingest: Sh
     messages = write(writer, of_query("q", 0), 1)
     ((name, _),) = messages[0].pieces
     ingest.delete(name)
-    with pytest.raises(UserError, match="have written to another place than the topology's"):
+    with pytest.raises(UserError, match="wrote to another store than the topology's"):
         writer.commit([*messages], 0)
     assert waiting(ingest) == []
 
@@ -191,7 +191,7 @@ def test_dates_that_python_has_not_stay_in_spark(nested: bool) -> None:
 
     ((batch,),) = gathered(253_402_300_799)
     assert batch.num_rows == (1 if nested else 2)
-    with pytest.raises(UserError, match="column 'at' has a date that Python has not"):
+    with pytest.raises(UserError, match="column 'at' has a date that Python cannot hold"):
         gathered(253_402_300_800)
 
 
