@@ -1,4 +1,4 @@
-"""Checks what untyped callers hand in."""
+"""Checks the arguments of untyped callers."""
 
 from __future__ import annotations
 

@@ -48,11 +48,11 @@ class BaseBolt(BaseComponent):
         return cast("list[int] | None", sent)
 
     def ack(self, tup: Tuple) -> None:
-        """This tuple is done with."""
+        """This tuple is fully processed here."""
         self.delegate.ack(tup)
 
     def fail(self, tup: Tuple) -> None:
-        """This tuple could not be processed: its spout hears of it."""
+        """This tuple could not be processed: `fail` of its spout is called."""
         self.delegate.fail(tup)
 
     @staticmethod
@@ -68,7 +68,7 @@ class Bolt(BaseBolt):
         """Called once in the instance, before anything else."""
 
     def process(self, tup: Tuple) -> None:
-        """Called for each tuple. At least once also means: ack or fail each of them."""
+        """Called for each tuple. With the guarantee at least once, ack or fail every tuple."""
         msg = f"{type(self).__qualname__} must define process(tup)"
         raise NotImplementedError(msg)
 
@@ -76,14 +76,14 @@ class Bolt(BaseBolt):
         """Called every `topology.tick.tuple.freq.secs` seconds, if the config has that."""
 
     def drain(self) -> None:
-        """Called when this component is scaled, or its container is restarted, before anything is given away.
+        """Called when this component is scaled or its container is restarted, before any state moves.
 
-        All tuples that came so far have been processed, and no more come. Emit and ack what you hold outside
-        of `self.state`: keys may be another task's next, and this task may end.
+        All tuples received so far have been processed, and no more arrive. Emit and ack what is held outside
+        of `self.state`: keys may move to another task, and this task may end.
         """
 
     def on_plan_change(self, context: TopologyContext) -> None:
-        """Called when the topology has been scaled: `context` knows the tasks as they are now."""
+        """Called after the topology was scaled: `context` has the current tasks."""
 
     def close(self) -> None:
         """Called last when the instance is stopped; never after a crash."""
@@ -96,7 +96,7 @@ class BasicBolt(Bolt):
     and failed when it raises, unless `process` did either itself.
     """
 
-    #: the tuples being processed that nobody has acked or failed yet
+    #: the tuples being processed that are neither acked nor failed yet
     _open: Sequence[Tuple] = ()
     _anchors: Sequence[Tuple] | None = None
 

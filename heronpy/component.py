@@ -15,7 +15,7 @@ ENGINE_ATTRIBUTES = frozenset({"delegate", "logger", "splits", "emit", "ack", "_
 
 
 class BaseComponent:
-    """A spout or a bolt. Everything it says goes to its delegate: the engine, or another component."""
+    """A spout or a bolt. Its emits, acks and log lines go to a delegate: the engine or another component."""
 
     delegate: Any
     logger: logging.Logger
@@ -36,7 +36,7 @@ class BaseComponent:
     # A cached property gives way to assignment: older topologies keep a `self.state` of their own.
     @functools.cached_property
     def state(self) -> Any:
-        """A mapping that is this task's own.
+        """The state of this task: a mapping that no other task shares.
 
         In a bolt that reads by fields grouping its keys are the grouping keys: the value of one field, or a
         tuple of several. A key that belongs to another task raises KeyNotOwned.
@@ -44,7 +44,7 @@ class BaseComponent:
         return getattr(self.delegate, "open_state", HashMapState)()
 
     def open_state(self) -> Any:
-        """The state of the task, for a component whose delegate this one is."""
+        """The state of the task, for a component that has this one as its delegate."""
         return self.state
 
 

@@ -76,7 +76,7 @@ class TopologyContext:
         return self.plan.logical.source.file
 
     def get_sources(self, component_id: str) -> dict[StreamId, GroupingType] | None:
-        """What a component reads, and how; None for an unknown component."""
+        """The inputs of a component with their groupings; None for an unknown component."""
         for component in self.plan.logical.components:
             if component.name == component_id:
                 return {
@@ -86,7 +86,7 @@ class TopologyContext:
         return None
 
     def get_this_sources(self) -> dict[StreamId, GroupingType]:
-        """What this component reads, and how."""
+        """The inputs of this component with their groupings."""
         return self.get_sources(self.component_id) or {}
 
     def get_component_tasks(self, component_id: str) -> list[int]:
@@ -94,11 +94,11 @@ class TopologyContext:
         return [task.id for task in self.plan.tasks_of(component_id)]
 
     def open_store(self) -> CheckpointStore:
-        """The topology's checkpoint store, for objects of the component's own; close it in the end.
+        """Open the topology's checkpoint store, for the component's own objects; close it after use.
 
-        Their names begin with `object_prefix` and a slash. A class that writes any says
-        `keeps_objects = True`: they outlive a restart, also one from a checkpoint, and go when the topology
-        is killed.
+        Object names begin with `object_prefix` and a slash. A class that writes objects sets
+        `keeps_objects = True`: they survive a restart, also one from a checkpoint, and are deleted when the
+        topology is killed.
         """
         if self.store is None:
             msg = f"{self.component_id!r} needs the checkpoint store, and there is none here"
@@ -111,14 +111,14 @@ class TopologyContext:
         return component_prefix(self.plan.topology, self.component_id)
 
     def register_metric(self, name: str, metric: IMetric, time_bucket_in_sec: float) -> None:
-        """Report a metric of one's own every so many seconds."""
+        """Register a metric, reported every so many seconds."""
         if name in self.metrics:
             msg = f"a metric named {name!r} is registered already"
             raise RuntimeError(msg)
         self.metrics[name] = (metric, time_bucket_in_sec)
 
     def add_task_hook(self, task_hook: ITaskHook) -> None:
-        """Have a hook called from now on."""
+        """Add a hook; it is called from now on."""
         require(task_hook, ITaskHook, "a task hook must be an ITaskHook")
         self.task_hooks.append(task_hook)
 

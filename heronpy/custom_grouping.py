@@ -13,7 +13,7 @@ class ICustomGrouping:
     """Chooses the tasks that get a tuple. Made and called in the emitting instance."""
 
     def prepare(self, context: TopologyContext, component: str, stream: str, target_tasks: list[int]) -> None:
-        """Called once, and again when the target tasks change: who emits, over which stream, to whom."""
+        """Called once, and again when the target tasks change: emitting component, stream, target tasks."""
 
     def choose_tasks(self, values: Sequence[Any]) -> list[int]:
         """The task ids, out of `target_tasks`, that get a tuple with these values."""

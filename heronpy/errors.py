@@ -1,4 +1,4 @@
-"""The error of a definition that cannot be."""
+"""The error of an invalid definition."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from heronpy.kernel.errors import TopologyError
 
 
 class DefinitionError(TopologyError, ValueError):
-    """A spec or a topology class that cannot be. Also a ValueError, as Apache Heron raises here."""
+    """An invalid spec or topology class. Also a ValueError, as Apache Heron raises here."""

@@ -16,12 +16,12 @@ _lock = threading.Lock()
 
 
 def incr(key: Any, to_add: float = 1) -> None:
-    """Count one key up, from the component's own thread."""
+    """Increment one key, from the component's own thread."""
     metrics_container.incr(key, to_add)
 
 
 def safe_incr(key: Any, to_add: float = 1) -> None:
-    """Count one key up, from any thread."""
+    """Increment one key, from any thread."""
     with _lock:
         metrics_container.incr(key, to_add)
 

@@ -22,7 +22,7 @@ class CountMetric(IMetric):
         self.value: float = 0
 
     def incr(self, to_add: float = 1) -> None:
-        """Count up."""
+        """Increment the counter."""
         self.value += to_add
 
     def get_value_and_reset(self) -> float:
@@ -37,11 +37,11 @@ class MultiCountMetric(IMetric):
         self.value: dict[Any, CountMetric] = {}
 
     def add_key(self, key: Any) -> None:
-        """Report this key from now on, be it zero."""
+        """Report this key from now on, even while it is zero."""
         self.incr(key, 0)
 
     def incr(self, key: Any, to_add: float = 1) -> None:
-        """Count one key up."""
+        """Increment one key."""
         if key not in self.value:
             self.value[key] = CountMetric()
         self.value[key].incr(to_add)
@@ -62,13 +62,13 @@ class IReducer:
         raise NotImplementedError(msg)
 
     def extract(self) -> Any:
-        """What the values so far come to."""
+        """The result over the values so far."""
         msg = f"{type(self).__name__} must define extract()"
         raise NotImplementedError(msg)
 
 
 class MeanReducer(IReducer):
-    """The mean, or None of nothing."""
+    """The mean; None without values."""
 
     def __init__(self) -> None:
         self.init()
@@ -110,7 +110,7 @@ class MultiReducedMetric(IMetric):
         self.value: dict[Any, ReducedMetric] = {}
 
     def add_key(self, key: Any) -> None:
-        """Report this key from now on, whatever has come in."""
+        """Report this key from now on, even without values."""
         if key not in self.value:
             self.value[key] = ReducedMetric(self.reducer)
 
@@ -154,10 +154,10 @@ class MultiAssignableMetrics(IMetric):
 
 
 def MeanReducedMetric() -> ReducedMetric:  # noqa: N802 - Apache's name
-    """The mean of what comes in between two reports."""
+    """The mean of the values between two reports."""
     return ReducedMetric(MeanReducer)
 
 
 def MultiMeanReducedMetric() -> MultiReducedMetric:  # noqa: N802 - Apache's name
-    """The mean per key of what comes in between two reports."""
+    """The mean per key of the values between two reports."""
     return MultiReducedMetric(MeanReducer)

@@ -1,4 +1,4 @@
-"""How values of one's own types become bytes."""
+"""The interface of serializers for user-defined value types, and the default one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class IHeronSerializer:
         """Called once, first, with the component's config."""
 
     def serialize(self, obj: Any) -> bytes:
-        """The bytes of an object."""
+        """Encode an object to bytes."""
         msg = f"{type(self).__name__} must define serialize(obj)"
         raise NotImplementedError(msg)
 
     def deserialize(self, input_str: bytes) -> Any:
-        """The object again."""
+        """Decode the bytes of `serialize` to an equal object."""
         msg = f"{type(self).__name__} must define deserialize(bytes)"
         raise NotImplementedError(msg)
 
@@ -27,7 +27,7 @@ class PythonSerializer(IHeronSerializer):
     """Pickles anything, lambdas and classes of the submitted file included."""
 
     def initialize(self, config: dict[str, Any] | None = None) -> None:
-        """Needs nothing."""
+        """No configuration needed."""
 
     def serialize(self, obj: Any) -> bytes:
         import cloudpickle  # type: ignore[import-untyped]

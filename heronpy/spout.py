@@ -49,9 +49,10 @@ class BaseSpout(BaseComponent):
 class Spout(BaseSpout):
     """Write `next_tuple`; declare `outputs = ["field", …]`; the rest may be left out.
 
-    A source in parts declares those: `splits = ["a", "b"]`, a number, or a classmethod `splits(cls, config)`
-    that is asked once, at submit. In the instance `self.splits` is a tuple of those that are this task's,
-    another one after the topology was scaled, and `self.state[split]` is for the position in each.
+    A partitioned source declares its parts: `splits = ["a", "b"]`, a number, or a classmethod
+    `splits(cls, config)` that is called once, at submit. In the instance `self.splits` is the tuple of splits
+    assigned to this task; it is replaced when the topology is scaled. `self.state[split]` holds the position
+    in each split.
     """
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
@@ -69,20 +70,20 @@ class Spout(BaseSpout):
         """The tuple emitted with this id failed or timed out: emit it again, or give it up."""
 
     def activate(self) -> None:
-        """Called when the topology goes on after a pause."""
+        """Called when the topology resumes after a pause."""
 
     def deactivate(self) -> None:
         """Called when the topology pauses: `next_tuple` is not called until `activate`."""
 
     def drain(self) -> None:
-        """Called when this component is scaled, or its container is restarted, before anything is given away.
+        """Called when this component is scaled or its container is restarted, before any state moves.
 
-        `next_tuple` is not called meanwhile. Emit what you hold outside of `self.state`: splits may be
-        another task's next, and this task may end.
+        `next_tuple` is not called meanwhile. Emit what is held outside of `self.state`: splits may move to
+        another task, and this task may end.
         """
 
     def on_plan_change(self, context: TopologyContext) -> None:
-        """Called when the topology has been scaled: `context` and `self.splits` are as they are now."""
+        """Called after the topology was scaled: `context` and `self.splits` are up to date."""
 
     def close(self) -> None:
         """Called last when the instance is stopped; never after a crash."""

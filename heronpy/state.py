@@ -1,4 +1,4 @@
-"""The mappings that components keep their state in, and how a stateful one is given its own."""
+"""The mappings that components keep their state in, and how a stateful component receives its mapping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class State:
-    """A mapping that a stateful component is given."""
+    """The mapping that a stateful component receives."""
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a key."""
@@ -22,7 +22,7 @@ class State:
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all keys."""
         raise NotImplementedError
 
 
@@ -60,7 +60,7 @@ class HashMapState(State, MutableMapping[Any, Any]):
         return len(self._dict)
 
     def popitem(self) -> tuple[Any, Any]:
-        """Take the newest entry out. The inherited one takes the oldest, which a dict finds slowly."""
+        """Remove the newest entry. The inherited method removes the oldest, which a dict finds slowly."""
         return self._dict.popitem()
 
     def __repr__(self) -> str:
@@ -68,16 +68,16 @@ class HashMapState(State, MutableMapping[Any, Any]):
 
 
 class StatefulComponent:
-    """Mixed into a spout or bolt whose state the engine keeps, as a whole and per task."""
+    """Mixin for a spout or bolt whose state the engine saves as a whole, per task."""
 
     #: set it when the keys of the state are those of the fields grouping: keys of other tasks are refused
     keyed = False
 
     def init_state(self, stateful_state: State) -> None:
-        """Called before initialize with the state as last saved, or an empty one. Keep it."""
+        """Called before initialize with the last saved state, or an empty one. Keep the reference."""
 
     def pre_save(self, checkpoint_id: str) -> None:
-        """Called before the state is saved: put into it what it does not hold yet."""
+        """Called before the state is saved: put everything into it that has to be saved."""
 
 
 def state_is_by_task(cls: type[Any]) -> bool:
@@ -86,7 +86,7 @@ def state_is_by_task(cls: type[Any]) -> bool:
 
 
 def give_state(component: Any, open_state: Callable[[], State]) -> None:
-    """Hand a component its state, before initialize; one that is not stateful asks when it wants it."""
+    """Hand a stateful component its state, before initialize; others get theirs at the first `self.state`."""
     if isinstance(component, StatefulComponent):
         state = vars(component)["state"] = open_state()
         component.init_state(state)

@@ -73,7 +73,7 @@ class Grouping:
     #: everything to the task with the lowest id
     LOWEST = GroupingType.LOWEST
     GLOBAL = GroupingType.LOWEST
-    #: no wish: as shuffle
+    #: no preference: the same as shuffle
     NONE = GroupingType.NONE
     #: the emitter names the task, `emit(..., direct_task=…)`; the stream must be declared direct
     DIRECT = GroupingType.DIRECT
@@ -105,7 +105,7 @@ class Grouping:
 
     @classmethod
     def custom(cls, customgrouper: Any) -> CustomGrouping:
-        """A grouping of one's own: an ICustomGrouping object, its class, or the path of its class."""
+        """A user-defined grouping: an ICustomGrouping object, its class, or the path of its class."""
         if isinstance(customgrouper, str):
             return CustomGrouping(GroupingType.CUSTOM, b"", customgrouper)
         if isinstance(customgrouper, type) and issubclass(customgrouper, ICustomGrouping):

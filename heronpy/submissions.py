@@ -1,4 +1,4 @@
-"""Where `build_and_submit()` and `write()` lead: to whoever loads the file, or nowhere."""
+"""What `build_and_submit()` and `write()` do: pass the topology to the loading process, or nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Submissions:
         self.ignored = False
 
     def collect(self) -> list[type[Topology]]:
-        """From now on keep what is submitted; returns the list that fills."""
+        """Collect submitted topologies from now on, in the list that is returned."""
         self.collected = []
         return self.collected
 
     def ignore(self) -> None:
-        """From now on submitting does nothing: this process runs one part of a topology."""
+        """Make submitting a no-op: this process runs one part of a topology."""
         self.ignored = True
 
     def submit(self, topology: type[Topology]) -> None:

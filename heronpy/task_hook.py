@@ -1,4 +1,4 @@
-"""Hooks into a task: told of every emit, ack and fail."""
+"""Hooks into a task: called for every emit, ack and fail."""
 
 from __future__ import annotations
 

@@ -6,31 +6,31 @@ from collections.abc import Sequence
 
 
 class TransactionalSink:
-    """Mixed into a bolt that writes to the outside: class Files(TransactionalSink, Bolt).
+    """Mixin for a bolt that writes to an external system: class Files(TransactionalSink, Bolt).
 
-    Or into a spout whose source wants to hear what has been taken over: that is what it writes then.
+    Also for a spout whose source needs an acknowledgement of the tuples taken over: the acknowledgement is
+    what it writes.
 
     The engine calls, always between two tuples and in the task's own thread:
 
-    1. `recover(handles)` once, after `initialize`, with what the checkpoint has that the task begins with;
-       then `begin()`.
+    1. `recover(handles)` once, after `initialize`, with the handles in the checkpoint that the task starts
+       from; then `begin()`.
     2. `process` for each tuple: write into the open transaction.
     3. `prepare(checkpoint)` at each checkpoint, then `begin()` for what comes next.
     4. `commit(handle)` for each prepared transaction, in order, when the checkpoint is complete. If a
-       checkpoint is given up, its transaction is committed with the next one that is complete.
+       checkpoint is aborted, its transaction is committed with the next complete checkpoint.
 
-    When a process dies between 3 and 4, nobody knows which of the two happened last; so `commit` may come
-    again for what is committed, and is then to do nothing. It may also come from another task of the
-    component, if the one that prepared it is no more. Together with `reliability = "effectively_once"`
-    every tuple is in exactly one transaction that is committed. Output shows up as often as there are
-    checkpoints: `checkpoint.interval`.
+    `commit` must be idempotent: after a crash between 3 and 4 it is not known whether the commit happened,
+    so it is repeated. It may also be called in another task of the component, if the task that prepared the
+    transaction no longer exists. Together with `reliability = "effectively_once"` every tuple is in exactly
+    one committed transaction. Output becomes visible once per checkpoint: `checkpoint.interval`.
 
-    With the other two guarantees nobody ever goes back, so there is nothing to wait for: every second, and
-    before the task ends, what was written is prepared and committed at once. What a task that dies has not
-    committed is discarded; so at least once, ack a tuple when its transaction is committed.
+    With the other two guarantees no task ever goes back to a checkpoint, so commits do not wait for one:
+    every second, and before the task ends, the open transaction is prepared and committed at once. A crash
+    discards what was not committed; so with at least once, ack a tuple when its transaction is committed.
     """
 
-    #: names this task in this execution of the topology, and no other ever; set before initialize
+    #: unique name of this task in this execution of the topology; set before initialize
     owner = ""
 
     def begin(self) -> None:
@@ -40,30 +40,30 @@ class TransactionalSink:
     def prepare(self, checkpoint: int) -> bytes:
         """Make what was written since `begin` durable, but not visible, and close the transaction.
 
-        Returns a handle: whatever another process needs to commit it, perhaps on another machine. It is
+        Returns a handle: all that another process, perhaps on another machine, needs to commit it. It is
         stored in the checkpoint, so keep it small: a name, not the data. If nothing was written, return b"":
-        there is nothing to commit. A task that ends because its component is scaled down is asked as well,
-        and a number may come twice: give every transaction a name of its own.
+        there is nothing to commit. Also called when the task ends because its component is scaled down, so a
+        checkpoint number may repeat: give every transaction a unique name.
         """
         raise NotImplementedError
 
     def commit(self, handle: bytes) -> None:
-        """Make a prepared transaction visible, wholly. Nothing happens if it is so already."""
+        """Make a prepared transaction visible, atomically. Idempotent: a second call does nothing."""
         raise NotImplementedError
 
     def abort(self) -> None:
-        """Discard whatever this task has left that is not committed: opened or prepared, by any process.
+        """Discard all uncommitted transactions of this task, open or prepared, of this or an earlier process.
 
-        Only what is the task's own: others of the component may be at work, and may be about to commit what
-        a task has left that is no more. So give things names with `self.owner` in them.
+        Leave those of other tasks alone: they may be running, or about to commit a transaction of a task that
+        no longer exists. So put `self.owner` into the names.
         """
         raise NotImplementedError
 
     def recover(self, handles: Sequence[bytes]) -> None:
-        """Commit what belongs to the checkpoint that the task begins with, and discard everything else.
+        """Commit the transactions of the checkpoint that the task starts from, and discard all others.
 
-        `handles` may also be those of a task that is no more. All that they do not name was written by a
-        life that never reached a complete checkpoint: its tuples come again.
+        `handles` may include those of tasks that no longer exist. A transaction without a handle is in no
+        complete checkpoint: its tuples are replayed.
         """
         for handle in handles:
             self.commit(handle)

@@ -23,8 +23,8 @@ class _Row(NamedTuple):
 class Tuple(_Row):
     """One tuple: `tup.word` or `tup["word"]` for a field, `tup.values` for all of them in order.
 
-    It unpacks and indexes like the named tuple (id, component, stream, task, values). A field that is
-    called like one of those is only reached by `tup["id"]`.
+    It unpacks and indexes like the named tuple (id, component, stream, task, values). A field with one of
+    these names is only accessible as `tup["id"]`.
     """
 
     __slots__ = ()
@@ -53,7 +53,7 @@ class Tuple(_Row):
 
 # Not a __getattr__ of the class: that would slow down every tup.word.
 def missing_field(tup: Tuple, name: str) -> str:
-    """What to tell someone who asked for a field that is not there."""
+    """The error message for a field that the tuple does not have."""
     whose = f"stream {tup.stream!r} of {tup.component!r}"
     return f"no field {name!r} in {whose}{did_you_mean(name, tup._field_index)}"
 
@@ -84,7 +84,7 @@ def _rebuild(fields: tuple[str, ...], row: tuple[Any, ...]) -> Tuple:
     return make(tuple_class(fields), row)
 
 
-# Checkpoints have tuples of windows in them, pickled: by a name that does not depend on where this module is.
+# Checkpoints contain pickled tuples of windows: the pickled name must not depend on where this module is.
 _rebuild.__module__, _rebuild.__qualname__ = "heronpy", "saved_tuple"
 
 
@@ -96,7 +96,7 @@ class TupleHelper:
 
     @staticmethod
     def make_tick_tuple() -> Tuple:
-        """What `process_tick` receives; task 0 is nobody's."""
+        """The argument of `process_tick`; no task has the id 0."""
         return Tuple(
             TupleHelper.TICK_TUPLE_ID, TupleHelper.TICK_SOURCE_COMPONENT, TupleHelper.TICK_TUPLE_ID, 0, []
         )

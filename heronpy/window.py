@@ -27,17 +27,17 @@ class WindowContext(NamedTuple):
 
 
 class WindowClock(Protocol):
-    """What a window bolt asks for the time: the module `time`, or the `Clock` of a test."""
+    """The clock of a window bolt: the module `time`, or the `Clock` of a test."""
 
     def monotonic(self) -> float:
-        """Seconds that no change of the time of day moves: the age of a tuple is a difference of two."""
+        """Seconds of a monotonic clock: the age of a tuple is the difference of two readings."""
 
     def time(self) -> float:
-        """The time of day, in seconds since the epoch: only shown, in a `WindowContext`."""
+        """The time of day, in seconds since the epoch: only used for the `WindowContext`."""
 
 
 class _WindowBolt(Bolt, StatefulComponent):
-    """Ticks once per window. Time is processing time: when the tuple came here."""
+    """Ticks once per window. Time is processing time: when the tuple was processed."""
 
     WINDOW_DURATION_SECS: str
 
@@ -47,7 +47,7 @@ class _WindowBolt(Bolt, StatefulComponent):
     window_duration: float
     current_tuples: deque[Any]
     saved_state: State | None = None
-    #: how long after initialize the first tick comes, if not after as long as the others
+    #: delay of the first tick after initialize, if it differs from the interval
     first_tick_secs: float | None = None
     #: when the last tick was, on the monotonic clock
     _ticked: float
@@ -71,7 +71,7 @@ class _WindowBolt(Bolt, StatefulComponent):
         raise NotImplementedError(msg)
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
-        """A subclass that has its own must call this one."""
+        """A subclass that overrides `initialize` must call this one."""
         if self.WINDOW_DURATION_SECS not in config:
             msg = f"{context.get_component_id()!r} needs {self.WINDOW_DURATION_SECS!r} in its config"
             raise DefinitionError(msg)
@@ -94,9 +94,9 @@ class _WindowBolt(Bolt, StatefulComponent):
             self.saved_state.put("ticked", self._ticked)
 
     def _go_on(self, saved: State, ticks: float) -> None:
-        """As if the clock had stood still since the state was saved: windows get what they would have got."""
+        """Resume as if the clock had stopped at the save, so that each window gets the same tuples."""
         now = self.clock.monotonic()
-        # What turns a reading of the clock that saved into one of this clock, at the same age.
+        # Offset from the clock of the saving process to this one; it keeps the ages.
         away = now - saved.get("saved_at", now)
         self.current_tuples = self._later(saved.get("tuples"), away)
         self._ticked = saved.get("ticked", now) + away
