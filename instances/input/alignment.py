@@ -31,10 +31,10 @@ class Cut(NamedTuple):
 
 
 class Alignment(Generic[Item]):
-    """Sets aside what comes behind a barrier, until the barrier has come on all channels.
+    """Sets aside the frames behind a barrier, until the barrier has arrived on all channels.
 
-    What is set aside has not been consumed, so credit bounds it. A later barrier takes the place of the one
-    that is waited for: nobody begins a checkpoint before the last one is over.
+    Frames that are set aside have not been consumed, so credit bounds them. A later barrier replaces the
+    awaited one: a checkpoint begins only after the previous one is complete or aborted.
     """
 
     def __init__(self, inbox: deque[Item | Cut], channels: Iterable[int]) -> None:
@@ -69,7 +69,7 @@ class Alignment(Generic[Item]):
         self._over = max(self._over, checkpoint)
 
     def on_restart(self, channel: int) -> None:
-        """A channel begins anew: what it brought before and what it brings now are not one cut."""
+        """The emitter of a channel was replaced: frames before and after that are not one consistent cut."""
         if channel in self._channels:
             self.stop()
 

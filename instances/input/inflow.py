@@ -1,4 +1,4 @@
-"""Frames on their way in: checks, the queue, and the credit that is given for what was done."""
+"""Frames on their way in: checks, the queue, and the credit that is granted for consumed tuples."""
 
 from __future__ import annotations
 
@@ -95,20 +95,20 @@ class Inflow:
             self._tell(source, HELLO)
 
     def expect_successors(self, sources: Iterable[int]) -> None:
-        """These tasks are to be replaced, unless we forget the plan, when all they emitted is done with."""
+        """These tasks are replaced once all they emitted is consumed, unless the plan is rolled back."""
         for source in sources:
             if source in self._channels:
                 self._channels[source].planned = True
 
     def await_markers(self, epoch: int) -> None:
         """Put a marker into the inbox once nothing more comes by the plan in force."""
-        # Never two acts at once: who hears of this one first has not heard yet that the other is over.
+        # Never two cuts at once: the notice of this update may arrive before that of an aborted checkpoint.
         self.alignment.stop()
         self._awaited = epoch
         self._check_markers()
 
     def forget(self) -> None:
-        """The next plan will not be."""
+        """The next plan was rolled back."""
         self._awaited = 0
         self._counters.lost(0, sum(channel.unproven for channel in self._channels.values()))
         self._end_successions()
@@ -120,7 +120,7 @@ class Inflow:
             channel.planned, channel.unproven = False, 0
 
     def use_plan(self, plan: PhysicalPlan) -> None:
-        """Work by another plan from now on. All that those who are not in it sent has been worked off."""
+        """Work by another plan from now on. All data from emitters that are not in it has been consumed."""
         self.epoch = plan.epoch
         self._awaited = 0
         self._end_successions()
@@ -138,14 +138,14 @@ class Inflow:
             known.pop(source, None)
 
     def knows(self, source: int, epoch: int) -> bool:
-        """Whether somebody who speaks by the plan of this epoch feeds us, now or by the next plan.
+        """Whether this source, working by the plan of this epoch, is an emitter now or by the next plan.
 
-        A task that was to be, in an update that was rolled back, may have the id of one that is to be now.
+        The epoch is compared because a task of an update that was rolled back may have had the same id.
         """
         return source in self._sources or (source in self._channels and epoch == self._next_epoch)
 
     def on_marker(self, prefix: Prefix) -> None:
-        """All that an emitter sends by the plan in force has come. Said again at times, and maybe early."""
+        """All data of an emitter by the plan in force has arrived. May be repeated, and may be early."""
         self._grant(prefix.source, self._hear_position(prefix), idle=True)
         self._markers[prefix.source] = max(prefix.epoch, self._markers.get(prefix.source, 0))
         self._check_markers()
@@ -159,12 +159,12 @@ class Inflow:
             self.inbox.append(QueuedFrame(mark, b""))
 
     def greet(self) -> None:
-        """Tell every emitter that we are new: what our predecessor was sent will never be granted."""
+        """Send a hello to every emitter: credit used towards a predecessor of this process is void."""
         for source in self._channels:
             self._tell(source, self._worked_off.hello(source))
 
     def on_data(self, prefix: Prefix, payload: bytes) -> None:
-        """Queue a frame; ProtocolError for one that was replayed, or is of nobody who feeds us."""
+        """Queue a frame; ProtocolError for one that was replayed, or whose source does not feed this task."""
         channel = self._channel(prefix)
         maybe_lost = channel.maybe_lost
         self._look_at_emitter(prefix, channel)
@@ -181,20 +181,20 @@ class Inflow:
             self.inbox.append(QueuedFrame(prefix, payload))
 
     def on_probe(self, prefix: Prefix, payload: bytes) -> None:
-        """An emitter wants credit; one that is new tells how far its predecessors were."""
+        """An emitter asks for credit; a new one also reports the positions of its predecessors."""
         channel = self._hear_position(prefix, LastWord.decode_all(payload))
         self._grant(prefix.source, channel, idle=True)
 
     def on_barrier(self, prefix: Prefix, payload: bytes) -> None:
-        """What was sent before it has come or never will; the next data of this emitter is behind it."""
+        """Data sent before it has arrived or is lost; the next data of this emitter is behind the barrier."""
         cut = Cut.decode(payload)
         self._hear_position(prefix)
         self.alignment.on_barrier(prefix.source, cut.checkpoint)
 
     def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
-        """A frame in the inbox whose payload is not what it says: nobody gets it, and it holds no credit."""
+        """Drop a frame of the inbox whose payload does not match its prefix, and grant its credit again."""
         self._counters.rejected += 1
-        self._counters.lost(0, prefix.tuples)  # maybe: whether there were so many is only its word
+        self._counters.lost(0, prefix.tuples)  # the count is the sender's claim: an upper bound
         sender = task_name(prefix.source, prefix.incarnation)
         self._complaints.warning("dropped %d tuples from %s: %s", prefix.tuples, sender, error)
         self.on_consumed(prefix.source, prefix.incarnation, prefix.tuples)
@@ -215,7 +215,7 @@ class Inflow:
     def on_pace(self, seconds_per_tuple: float, now: float) -> None:
         """The task's speed has been measured: it accepts that much work ahead, shared by its emitters.
 
-        But not much more than twice what comes: credit that nobody needs is only what may be lost.
+        At most about twice the arrival rate: credit beyond that only raises the number of tuples at risk.
         """
         span, emitters = self._settings.credit_window, max(len(self._channels), 1)
         if now - self._measured_at >= span:
@@ -226,12 +226,12 @@ class Inflow:
         self._window = max(1, min(int(able / emitters), self._useful))
 
     def grant_all(self) -> None:
-        """Nothing is left to do: let every emitter know."""
+        """The inbox is empty: report the progress to every emitter."""
         for source in tuple(self._untold):
             self._grant(source, self._channels[source], idle=True)
 
     def _hear_position(self, prefix: Prefix, last: Sequence[LastWord] = ()) -> Receiving:
-        """An emitter says how far it is: what has not come by now is missing."""
+        """Take an emitter's position: tuples before it that have not arrived are missing."""
         channel = self._channel(prefix)
         maybe_lost = channel.maybe_lost
         self._look_at_emitter(prefix, channel)

@@ -1,4 +1,4 @@
-"""What a task has on its way to one other: its credit, and the open batches, one for each stream."""
+"""The output of a task towards one other task: its credit, and an open batch for each stream."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Channel:
     def __init__(self, task: int, spending: Spending) -> None:
         self.task = task
         self.spending = spending
-        #: when the receiver last got on, was given something to do after a rest, or was asked
+        #: when the receiver last made progress, got new data after being idle, or was probed
         self.heard_at = 0.0
         #: its lanes with rows in them, oldest first
         self.open: dict[Lane, None] = {}
-        #: whether nothing may leave until it is decided which plan routes it
+        #: whether rows are held back until it is decided which plan routes them
         self.held = False
 
     def room(self) -> int:
@@ -56,8 +56,8 @@ class Lane:
         #: with this many rows the outbox is called: they are full, or more than was noted
         self.due = 1
         self.opened_at = 0.0
-        #: Of a lane of a plan that is no longer in force: takes out what is put into it. An emit() that
-        #: waited while the plan changed goes on with the lanes that it had chosen before.
+        #: Set on a lane of a plan that is no longer in force: moves the rows put into it. An emit() that
+        #: waited while the plan changed continues with the lanes that it chose before.
         self.moved_to: Callable[[Lane], None] | None = None
 
     @property

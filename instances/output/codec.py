@@ -12,10 +12,10 @@ from heronpy.kernel.errors import ProtocolError, TopologyError
 
 Row = tuple[Any, ...]
 
-#: what MessagePack gives back exactly as it got it
+#: types that MessagePack decodes to exactly the encoded value
 SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 _PICKLED = 1
-#: what bytes that are no batch raise: not MessagePack, not UTF-8, too deep
+#: exceptions raised for bytes that are no batch: not MessagePack, not UTF-8, too deep
 NO_BATCH = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 

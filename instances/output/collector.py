@@ -20,17 +20,17 @@ from heronpy.instances.output.rerouting import Way
 from heronpy.kernel.errors import TopologyError, did_you_mean
 from heronpy.kernel.plans import Component, DeclaredStream, Input, PhysicalPlan
 
-#: told of every emit: values, stream, tasks
+#: called for every emit: values, stream, tasks
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
 
 
 class ShortEmit(Protocol):
-    """emit() for the plainest of tuples, which most are: no named task, nobody to tell."""
+    """emit() for plain tuples, which most are: no named task, no hook to call."""
 
     def __call__(self, values: Sequence[Any], stream: str, root: int = 0) -> int:
         """The XOR of the edges to the copies of the tuple (0 where there is no root).
 
-        -1 when the tuple is not plain, or not right: it must go the long way, and nothing has happened.
+        -1 without any effect when the tuple is not plain or not valid: the caller then uses the full emit().
         """
 
 
@@ -44,7 +44,7 @@ class PlainWays(NamedTuple):
     thread: list[int]
     opened: Callable[[Lane], None]
     grown: Callable[[Lane], None]
-    #: stream → how many values a tuple has, and who gets it; a stream that is not here is not plain
+    #: stream → number of values in a tuple, and its receivers; a stream that is not here is not plain
     choices: dict[str, tuple[int, Callable[[Row], Sequence[Lane]]]]
 
 
@@ -105,7 +105,7 @@ class Collector:
         self._container = plan.task(task).container
         self._custom = custom
         self._pick = pick
-        #: told of a copy that nobody needs any more, so that its tree does not wait for it
+        #: called for a copy that is dropped because no task needs it, so that its tree does not wait for it
         self.settle: Callable[[Edges], None] = lambda _: None
         for stream in plan.logical.component(self._component).outputs:
             number = plan.streams.index((self._component, stream.name))
@@ -127,10 +127,10 @@ class Collector:
         return Way(consumer.name, edge, lanes, grouping)
 
     def use_plan(self, before: PhysicalPlan, plan: PhysicalPlan, changed: Collection[str]) -> None:
-        """Route by another plan from now on, and again what waits for components that have changed.
+        """Route by another plan from now on, and reroute the rows that wait for components that have changed.
 
-        The outbox uses the plan already. Those who emit may be waiting in it: they hold on to what is
-        changed in place here.
+        The outbox uses the plan already. An emit() may be waiting in the outbox and hold references to the
+        objects here, so they are changed in place.
         """
         old: list[Lane] = []
         ways: dict[tuple[int, str], Way[Lane]] = {}
@@ -148,8 +148,8 @@ class Collector:
     def put_back(self, before: PhysicalPlan, stream: str, consumer: str, task: int, rows: list[Row]) -> None:
         """Rows of a snapshot that were emitted and had not been sent: they leave first.
 
-        They were for `task` of `consumer` by the plan `before`, and go to whoever has them now. Rows for a
-        component or stream that is no more are left out.
+        They were for `task` of `consumer` by the plan `before`, and go to the task that receives them by the
+        current plan. Rows for a component or stream that no longer exists are dropped.
         """
         outlet = self._outlets.get(stream)
         way = next((way for way in outlet.ways if way.consumer == consumer), None) if outlet else None
@@ -158,7 +158,7 @@ class Collector:
             Moving(self._outbox, before, {}, self.settle).queue(outlet.number, way, task, frozen, ())
 
     def disown(self) -> None:
-        """Refuse every emit from now on: this is a forked process, and the sockets are its parent's."""
+        """Refuse every emit from now on: this is a forked process, and the sockets belong to its parent."""
         self._thread[0] = _NOBODY
 
     def emit(
@@ -227,7 +227,7 @@ class Collector:
         return short_emit
 
     def tell_of_emits(self, hook: EmitHook) -> None:
-        """Call this hook for every tuple; from now on all of them go the long way."""
+        """Call this hook for every tuple; from now on all of them use the full emit()."""
         self._emit_hook = hook
         self._plain_choices.clear()
 

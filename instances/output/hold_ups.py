@@ -14,7 +14,7 @@ NOTABLE = 1.0
 
 
 class HoldUps:
-    """Written by the task's own thread; what is asked may be asked from any."""
+    """Written by the task's own thread; may be read from any thread."""
 
     def __init__(self, plan: PhysicalPlan, clock: Callable[[], float]) -> None:
         self._plan = plan
@@ -24,11 +24,11 @@ class HoldUps:
         self._logged: set[int] = set()
         #: task → seconds of hold-ups that are over
         self._over: dict[int, float] = {}
-        #: of all that ever held us up: some may not be in the plan any more
+        #: labels of all tasks that ever held this one up: some may not be in the plan any more
         self._labels: dict[int, str] = {}
 
     def use_plan(self, plan: PhysicalPlan) -> None:
-        """Another plan is in force; whoever is not in it holds nobody up."""
+        """Another plan is in force: hold-ups by tasks that are not in it are over."""
         kept = {task.id for task in plan.tasks}
         for gone in [task for task in self._since if task not in kept]:
             self.end(gone)
@@ -41,7 +41,7 @@ class HoldUps:
         return bool(self._since)
 
     def begin(self, task: int) -> None:
-        """Something cannot be sent to a task for want of credit; says so every time it cannot."""
+        """A batch for a task cannot be sent for want of credit; called at every attempt."""
         if task not in self._since:
             self._labels[task] = self._plan.task(task).label
             self._since[task] = self._clock()
@@ -49,7 +49,7 @@ class HoldUps:
     def end(self, task: int) -> None:
         """Nothing waits for this task any more."""
         lasted = self._clock() - self._since[task]
-        # In this order: whoever adds the two up must not see the time vanish.
+        # In this order: a thread that adds the two up must not see the time vanish.
         self._over[task] = self._over.get(task, 0.0) + lasted
         del self._since[task]
         if task in self._logged:
@@ -65,12 +65,12 @@ class HoldUps:
                 log.warning("held up by %s in container %d, which gives no credit", self._label(task), where)
 
     def lasting(self) -> dict[int, float]:
-        """Task → seconds, of those that hold us up at this moment."""
+        """Task → seconds, of the tasks that hold this one up at this moment."""
         now = self._clock()
         return {task: now - since for task, since in self._since.copy().items()}
 
     def seconds(self) -> dict[str, float]:
-        """Label of a task → seconds that it has held us up for, all in all."""
+        """Label of a task → total seconds that it has held this one up."""
         totals = self.lasting()
         for task, over in self._over.copy().items():
             totals[task] = totals.get(task, 0.0) + over

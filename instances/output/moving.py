@@ -1,4 +1,4 @@
-"""Takes rows out of the lanes that they wait in and puts them where another plan wants them."""
+"""Moves waiting rows from the lanes of one plan to the lanes of the next."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Ways = Mapping[tuple[int, str], Way[Lane]]
 
 
 class Moving:
-    """From one plan to the next. `settle` is told of a copy that nobody needs, for its tree not to wait."""
+    """From one plan to the next. `settle` is called for each dropped copy, so that its tree does not wait."""
 
     def __init__(
         self, outbox: Outbox, before: PhysicalPlan, ways: Ways, settle: Callable[[Edges], None]
@@ -42,7 +42,7 @@ class Moving:
             self.queue(lane.stream, way, lane.channel.task, rows, edges)
 
     def queue(self, stream: int, way: Way[Lane], task: int, rows: list[Row], edges: Sequence[Edges]) -> None:
-        """Rows that were for a task leave first, for whoever has them now."""
+        """Rows that were for a task leave first, for the task that receives them by the current plan."""
         for number, receiver in enumerate(self._receivers(way, task, rows)):
             anchors = edges[number : number + 1]  # none where nothing is tracked
             if receiver is not None:

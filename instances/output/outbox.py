@@ -1,4 +1,4 @@
-"""Open batches on their way out: when they leave, and what waits for credit."""
+"""Open batches on their way out: when they are sent, and which wait for credit."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _PATIENCE = 0.05
 
 
 class Stopping(BaseException):
-    """Thrown through user code that waits in emit() when the process is told to end."""
+    """Raised through user code that waits in emit() when the process has to stop."""
 
 
 class Outbox:
     """All channels of one task.
 
     A batch leaves at once when its receiver has nothing else to do, when it is full, or when it is old.
-    A spout's may grow to twice its limit for want of credit: it ends its call of next_tuple and then pauses,
-    so that it is never caught inside emit().
+    A spout's batch may grow to twice its limit for want of credit: the current call of next_tuple finishes,
+    and then the spout pauses, so that it never blocks inside emit().
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Outbox:
         self._channels: dict[int, Channel] = {}
         #: lanes with rows in them, oldest first
         self._open: dict[Lane, None] = {}
-        #: when to look again who should be asked for credit
+        #: when to look again for receivers to probe
         self._look_at = 0.0
         #: lanes that have outgrown their limit: while there are any, the spout pauses
         self.overfull: dict[Lane, None] = {}
@@ -75,7 +75,7 @@ class Outbox:
         self.held_up_by: int | None = None
         #: called while emit() waits for credit
         self.meanwhile: Meanwhile = nothing_new
-        #: tasks that later plans do not have: what they still say does no harm
+        #: tasks that later plans do not have: their late frames are ignored
         self._gone: set[int] = set()
         #: those that only the next plan has
         self._prepared: set[int] = set()
@@ -104,7 +104,7 @@ class Outbox:
         return max(1, self._settings.credit_bytes // emitters)
 
     def greet(self) -> None:
-        """Ask every receiver for the first credit; it learns that our predecessor, if we had one, is gone."""
+        """Ask every receiver for the first credit; this also announces that a predecessor is gone."""
         for channel in self._channels.values():
             self._ask(channel, self._clock())
 
@@ -140,7 +140,7 @@ class Outbox:
         """A lane is full, or has more rows than are noted of it."""
         self.full(lane)
         if len(lane.rows) > lane.noted:
-            # Twice as many: a batch is noted a few times, not at every row.
+            # Doubled: a batch is noted a few times, not at every row.
             lane.note(2 * len(lane.rows))
             self._note(lane.channel)
 
@@ -189,9 +189,9 @@ class Outbox:
         return len(self._open) > len(self.overfull)
 
     def on_grant(self, source: int, incarnation: int, grant: Grant) -> bool:
-        """False for one of a task that we never fed, or that has been replaced.
+        """Take a grant; False if its sender is no receiver of this task, or has been replaced.
 
-        One that is for our predecessor was on its way when that died, and changes nothing.
+        A grant for the predecessor of this process was in flight when that died, and changes nothing.
         """
         channel = self._channels.get(source)
         if channel is None:
@@ -204,15 +204,15 @@ class Outbox:
         if spending.consumed != consumed:
             channel.heard_at = self._clock()
         if grant.is_hello and spending.room() <= 0:
-            # It is to count from here on, and our first question may have gone to its predecessor.
+            # The receiver counts from here on, and the first probe may have gone to its predecessor.
             self._ask(channel, self._clock())
         self._check_free(channel)
         return incarnation == spending.receiver
 
     def probe(self) -> None:
-        """Ask receivers that have not got on for long how far they are. Cheap, for it is called all the time.
+        """Probe receivers that have made no progress for long. Cheap, because it is called every turn.
 
-        Those that nothing waits for as well: what has been lost behind the last tuple would else never show.
+        Also those that no row waits for: otherwise a loss behind the last tuple would never be detected.
         """
         now = self._clock()
         if now < self._look_at:
@@ -244,7 +244,7 @@ class Outbox:
             self._held_since = self._clock()
 
     def cut(self, tasks: Iterable[int], epoch: int) -> None:
-        """Tell these tasks that all they are to get under the plan in force is on its way; hold the rest."""
+        """Send these tasks a marker behind the last data of the plan in force; hold later rows back."""
         self._marked = epoch
         cut = [task for task in tasks if task in self._channels and not self._channels[task].held]
         self.hold(cut)
@@ -252,7 +252,7 @@ class Outbox:
             self._mark(self._channels[task])
 
     def expect_successors(self, tasks: Iterable[int]) -> None:
-        """These tasks are to be replaced, unless we forget the plan, once they have done all that came."""
+        """These tasks are replaced once they have processed their input, unless the plan is rolled back."""
         for task in tasks:
             if task in self._channels:
                 self._channels[task].spending.planned = True
@@ -262,7 +262,7 @@ class Outbox:
             channel.spending.planned, channel.spending.unproven = False, 0
 
     def release(self) -> None:
-        """Let go of what was held."""
+        """Send the rows that were held back."""
         for channel in self._channels.values():
             channel.held = False
         self._marked = 0
@@ -283,7 +283,7 @@ class Outbox:
         self.release()
 
     def forget(self) -> None:
-        """The next plan will not be: let go, and of the tasks that only it had."""
+        """The next plan was rolled back: release the held rows, and forget the tasks that only it had."""
         self._counters.lost(0, sum(channel.spending.unproven for channel in self._channels.values()))
         self._end_successions()
         kept = {task.id for task in self._plan.tasks}
@@ -296,13 +296,13 @@ class Outbox:
             self._gone.add(task)
 
     def knows(self, task: int, epoch: int) -> bool:
-        """Whether we feed somebody who speaks by the plan of this epoch, now or by the next plan."""
+        """Whether a task that works by the plan of this epoch is a receiver, now or by the next plan."""
         prepared = task in self._prepared
         return task in self._channels and (not prepared or epoch == self._next_epoch)
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is left here, and all that was sent is done with."""
+        """Whether no row is left here, and all that was sent has been consumed."""
         return not self._open and all(channel.spending.idle for channel in self._channels.values())
 
     def unsent(self) -> list[Lane]:
@@ -325,8 +325,8 @@ class Outbox:
     def queue(self, stream: int, task: int, row: Row, edges: Iterable[Edges]) -> None:
         """A row that was emitted before: it leaves before all that is emitted from now on.
 
-        In lanes that nobody else puts anything into, one after the other, so that the order of rows towards
-        a task stays as it was over all streams.
+        Uses private lanes, one after the other, so that the order of rows towards a task stays as it was over
+        all streams.
         """
         channel = self._channels[task]
         lane = next(reversed(channel.open), None)
@@ -343,7 +343,7 @@ class Outbox:
             self._note(channel)
 
     def send_barriers(self, checkpoint: int) -> None:
-        """Tell every receiver that what was sent so far belongs to a checkpoint. Needs no credit."""
+        """Send every receiver a barrier: all rows sent so far belong to the checkpoint. Needs no credit."""
         payload = Cut(checkpoint).encode()
         for channel in self._channels.values():
             self._link.send(*seal(self._prefix(BARRIER, channel, 0, 0), payload))
@@ -359,7 +359,7 @@ class Outbox:
         self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), LastWord.encode_all(words)))
 
     def _note(self, channel: Channel, leaving: int = 0) -> None:
-        """Write down how far the channel is, for a successor to tell."""
+        """Note the position of the channel, for a successor to report."""
         waiting = sum(lane.noted for lane in channel.open)
         self._sent.note(channel.task, channel.spending.sent + leaving, waiting)
 
@@ -384,7 +384,7 @@ class Outbox:
             self._counters.waiting_seconds += self._clock() - begun
 
     def _drop(self, lane: Lane) -> None:
-        """The topology would rather lose tuples than wait for a slow reader."""
+        """Drop the rows: the topology prefers losing tuples to waiting for a slow reader."""
         _, stream = self._plan.streams[lane.stream]
         dropped = self._counters.dropped
         dropped[stream] = dropped.get(stream, 0) + len(lane.rows)
@@ -424,7 +424,7 @@ class Outbox:
         return True
 
     def _shrink(self, lane: Lane) -> None:
-        """An overfull lane has got rid of something: it is so no longer, or has its limit doubled again."""
+        """After sending from an overfull lane: mark it normal, or double its limit again."""
         if len(lane.rows) < lane.limit:
             del self.overfull[lane]
         else:
@@ -458,7 +458,7 @@ class Outbox:
 
     def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
         if len(rows) == 1:
-            # It goes alone: a component may catch this, and the rest of the batch is good.
+            # Only this row is dropped: a component may catch the error, and the rest of the batch is good.
             del lane.rows[0], lane.edges[:1]
             component, stream = self._plan.streams[lane.stream]
             msg = (

@@ -33,9 +33,9 @@ class Way(Generic[T]):
     def again(self, task: int, index: int, row: Sequence[Any]) -> int | None:
         """The task that gets a copy which was for `task`, number `index` of the reader's, by another plan.
 
-        None for a copy that nobody needs: each task has its own with `all`, and this one's is gone. `row` has
-        its values as they were emitted. What need not move stays, so that a tuple that was chosen for a task
-        is not counted for another.
+        None for a copy to drop: with `all` each task has its own copy, and the task of this one is gone.
+        `row` has its values as they were emitted. A row that need not move stays, so that a tuple that was
+        chosen for a task is not counted for another.
         """
         kind = self.edge.grouping.kind
         if kind in ("fields", "global"):
