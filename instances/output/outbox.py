@@ -262,7 +262,7 @@ class Outbox:
             channel.spending.planned, channel.spending.unproven = False, 0
 
     def release(self) -> None:
-        """Send the rows that were held back."""
+        """Lift the hold: rows may leave again."""
         for channel in self._channels.values():
             channel.held = False
         self._marked = 0

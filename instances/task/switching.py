@@ -1,4 +1,15 @@
-"""A change of plan as one task goes through it: cut, hand over, load, switch; or let go of it."""
+"""A change of plan as one task goes through it: cut, hand over, load, switch; or let go of it.
+
+The order of the steps guarantees that a key group moves only when no tuple of the old plan is left that could
+change it. Switching the routing as soon as the next plan arrives would fail, because tasks learn of it at
+different times: the new owner would process a tuple while the old one still has earlier tuples of that key
+queued, and the state that moved would lack their changes. So an emitter sends a marker behind the last row
+of the old plan and holds later rows back; a task hands its groups over only after the markers of all its
+emitters and after all that it emitted has been consumed; the held rows are routed by the new plan.
+
+Until the new plan is in force the task keeps its state: a group that was handed over is dropped only in
+`_finish`, so a rollback (`_let_go`) reads nothing back from the store.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +35,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: before the commit, or right behind it: everybody holds the next plan and none works by it
+#: before the commit, or right behind it: all tasks hold the next plan and none works by it
 _AHEAD = ("prepare", "cut", "load")
 #: the next plan is in force
 _OVER = ("release", "done")
 
 
 class Giver(Protocol):
-    """Puts what a task gives away into the checkpoint store."""
+    """Writes the state that a task gives away into the checkpoint store."""
 
     def hand_over(
         self, epoch: int, run: int, groups: list[int], extras: Mapping[str, bytes], *, whole: bool = False
@@ -43,21 +54,21 @@ class Giver(Protocol):
 
 
 class Stage(enum.Enum):
-    """How far the task is with giving away what it has to."""
+    """How far the task is with its handover."""
 
     NONE = 0
-    #: all its input has been worked off: it may emit and ack what it still holds
+    #: all its input has been processed: it may emit and ack what it still holds
     DRAIN = 1
-    #: it waits until all that it emitted is done with
+    #: it waits until all that it emitted has been consumed
     SETTLE = 2
     GIVEN = 3
 
 
 class Switching:
-    """What the news of updates means for one task, and what it does about it.
+    """Takes one task through updates.
 
-    The news are levels: it may see any of them next, whatever it has missed. Everything that hear() does is
-    safe while the user's code waits in emit(); all that concerns the user's code or state is left to act().
+    Notices are levels, not steps: any phase may be seen next, whatever was missed. All that hear() does is
+    safe while the user's code waits in emit(); all that touches the user's code or state is left to act().
     """
 
     def __init__(
@@ -112,7 +123,7 @@ class Switching:
             proposed = None  # of an update that is over
         self._update = update
         if self.waits and _is_off(self._plan, update, plan):
-            raise Abandoned  # the next plan may have us as well: it is to find us as good as new
+            raise Abandoned  # the next plan may include this task as well: it has to start from scratch
         if self._next is not None and _is_off(self._next, update, plan):
             self._let_go()
         if update is not None and update.phase in _OVER and proposed is not None:
@@ -132,7 +143,7 @@ class Switching:
             self._load()
 
     def _on_mark(self, epoch: int) -> None:
-        """All input that was routed by the plan in force has been worked off."""
+        """All input that was routed by the plan in force has been processed."""
         if self._next is not None and self._next.epoch == epoch and self._stage is Stage.NONE:
             self._rest()
             self._stage = Stage.DRAIN
@@ -155,8 +166,8 @@ class Switching:
         restarts = update.kind == "restart"
         if update.phase != "load" or self._news.progress.loaded_epoch == update.epoch:
             return
-        if not (restarts and self._stage is Stage.GIVEN):  # else its successor is to say that
-            # Who gets nothing says so at once: it may be waiting in emit() for this very update.
+        if not (restarts and self._stage is Stage.GIVEN):  # else its successor reports that
+            # A task that receives no state reports at once: it may be waiting in emit() for this very update.
             self._loads = bool(self._taken(proposed) or self._orphans(proposed))
             if not self._loads:
                 self._report_loaded(update)
@@ -205,7 +216,7 @@ class Switching:
             if drain is not None:
                 drain()
                 step("update.drained")
-            # It may have waited in emit(), and have been told that nothing comes of the update.
+            # drain() may have waited in emit(), and the update may have been rolled back meanwhile.
             if self._stage is Stage.DRAIN:
                 self._stage = Stage.SETTLE
         update, proposed = self._update, self._next
@@ -228,7 +239,7 @@ class Switching:
                 pass
 
     def _pre_save(self, proposed: PhysicalPlan) -> None:
-        """Only then a component says what it keeps outside of its state until it is saved."""
+        """Lets a component put into its state what it keeps outside of it until a save."""
         if isinstance(self._task.component, StatefulComponent):
             self._task.component.pre_save(f"update-{proposed.epoch}")
 
@@ -239,7 +250,7 @@ class Switching:
         return [group for group, (owner, _) in moved.items() if owner == self._id]
 
     def _last_words(self, stays: bool) -> dict[str, bytes]:
-        """What a task that ends leaves besides its state: transactions that are not committed, ids to ack."""
+        """What a task that ends leaves besides its state: uncommitted transactions, ids to ack."""
         transactions, awaiting = self._task.transactions, self._parts.awaiting
         words: dict[str, bytes] = {}
         if stays:
@@ -253,9 +264,9 @@ class Switching:
         return {name: said for name, said in words.items() if said}
 
     def _settled(self) -> bool:
-        """Whether all that was emitted is done with.
+        """Whether all that was emitted has been consumed.
 
-        Not only when the task ends: what the next owner of a key emits must not overtake it.
+        Required also when the task stays: tuples emitted by the next owner of a key must not overtake these.
         """
         parts = self._parts
         if parts.acks is not None:
@@ -286,7 +297,7 @@ class Switching:
         return plan
 
     def _orphans(self, proposed: PhysicalPlan) -> list[int]:
-        """Tasks that end, and leave what is no group's to us, the lowest of the component."""
+        """Tasks that end and leave what belongs to no group to this task, the lowest of the component."""
         stay = [task.id for task in proposed.tasks_of(self._component)]
         inherits = self._task.transactions is not None or self._parts.awaiting is not None
         if not inherits or self._id != stay[0]:
@@ -294,7 +305,7 @@ class Switching:
         return [task.id for task in self._in_force.tasks_of(self._component) if task.id not in stay]
 
     def _taken(self, proposed: PhysicalPlan) -> dict[int, int]:
-        """Group → the task that gives it to us."""
+        """Group → the task that hands it over to this one."""
         moved = moves(self._in_force, proposed).get(self._component, {})
         return {group: giver for group, (giver, taker) in moved.items() if taker == self._id}
 
@@ -307,7 +318,7 @@ class Switching:
         store = self._open_store()
         try:
             saved = load_handovers(store, update.handovers, groups, orphans, task_id=self._id)
-            saved.opened()  # takes its time, while nobody waits for it yet
+            saved.opened()  # decoding takes long: done here, before the switch
             return saved
         finally:
             store.close()
@@ -345,7 +356,7 @@ class Switching:
         self._tell("update.retired")
 
     def _finish(self, before: PhysicalPlan) -> None:
-        """The user's code and state follow."""
+        """The user's code and state follow the plan in force."""
         self._before = None
         plan, state, progress = self._plan, self._parts.state, self._news.progress
         moved = moves(before, plan).get(self._component, {})
@@ -365,7 +376,7 @@ class Switching:
             changed(self._parts.context)
 
     def _adopt(self, left: Iterable[Mapping[str, bytes]]) -> None:
-        """Make the last words of those who retired our own."""
+        """Take over what retired tasks have left: transactions, ids to ack."""
         if self._task.transactions is not None:
             self._task.transactions.adopt(left)
         if self._parts.awaiting is not None:
@@ -374,7 +385,7 @@ class Switching:
                     self._parts.awaiting.adopt(words[AWAITED], self._parts.clock())
 
     def _let_go(self) -> None:
-        """Go on by the plan in force, as if nothing had been."""
+        """The update was rolled back: go on by the plan in force."""
         if self._stage is Stage.GIVEN:
             self._giver.abandon()
         self._next, self._aside, self._stage, self._loads = None, None, Stage.NONE, False
@@ -395,7 +406,7 @@ class Switching:
 
 
 def _is_off(proposed: PhysicalPlan, update: Update | None, plan: PhysicalPlan) -> bool:
-    """Whether nothing comes of a plan that we hold."""
+    """Whether a proposed plan has been rolled back or superseded."""
     if plan.epoch >= proposed.epoch or update is None:
         return False
     return update.epoch != proposed.epoch or update.phase in ("rollback", "rolled_back")

@@ -1,4 +1,4 @@
-"""The mapping that a task gets as its keyed state: a dict, until somebody wants to know what changes."""
+"""The mapping that a task gets as its keyed state: a plain dict, until changes have to be tracked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heronpy.state import HashMapState
 
 #: keys that are encoded at a time
 CHUNK: Final = 4096
-#: changed keys per group that are counted one by one; with more of them nearly every group has changed
+#: changed keys per group that are tracked one by one; with more of them nearly every group has changed
 _CHANGES_PER_GROUP: Final = 4
 
 
@@ -26,8 +26,8 @@ class KeyedState(HashMapState):
     """State in memory whose keys are those of the fields grouping, or the splits of a spout.
 
     A key that is in it is owned, and equal keys are in one group. So only a key that is not in it is checked,
-    and most tuples pay nothing for that. The subclasses pay for more: while changes are counted, and
-    while a snapshot is taken, the state is one of them.
+    and most tuples pay nothing for that. The subclasses cost more: the state is one of them only while
+    changes are tracked or a snapshot is being encoded.
     """
 
     def __init__(self, roster: KeyRoster) -> None:
@@ -78,7 +78,7 @@ class KeyedState(HashMapState):
 
 
 class CountedState(KeyedState):
-    """Counts the keys that change, up to a limit. None of the others has a value that can change in place."""
+    """Tracks changed keys up to a limit. Valid only while the values of all other keys are immutable."""
 
     _changed: set[Any]
 
@@ -105,7 +105,7 @@ class CountedState(KeyedState):
 
 
 class WatchedState(CountedState):
-    """A value that could be changed in place counts as changed when it is handed out."""
+    """A mutable value counts as changed when it is handed out."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         values = self._dict
@@ -129,7 +129,7 @@ class WatchedState(CountedState):
 
 
 class FrozenState(KeyedState):
-    """While a snapshot is taken: what is about to change is noted in its image first."""
+    """While a snapshot is being encoded: an entry is noted in its image before it changes."""
 
     _image: Image
 
@@ -174,7 +174,7 @@ class FrozenState(KeyedState):
         return key, value
 
     def clear(self) -> None:
-        # The image goes on reading the dict as it is.
+        # The image continues to read the old dict.
         self._dict = {}
         self._roster.clear()
         self._image.earlier_changes = None
@@ -183,17 +183,24 @@ class FrozenState(KeyedState):
 class Image:
     """The groups of a state as they were when it was taken, though the state goes on changing.
 
-    Nothing is copied: the values are read from the live dict, but for keys that have changed since.
+    Nothing is copied: the values are read from the live dict, except for keys that have changed since.
+
+    The obvious alternatives fail: encoding the state at the barrier stops the task for as long as the state
+    is large, a deep copy does the same, and a shallow copy still shares the mutable values. Taking an image
+    costs one step per group, and the encoding goes on in chunks between two frames. In exchange a key pays
+    once, when it is first changed, or its mutable value handed out, while the image exists: the old value is
+    noted in `before`. A mutable value is encoded at that moment (`Early`), because the reference that the
+    user's code gets is enough to change it unseen.
     """
 
     def __init__(self, state: KeyedState, groups: Iterable[int], earlier_changes: set[Any] | None) -> None:
         self._state = state
-        #: those that count as changed when the image is gone, besides the ones that change meanwhile
+        #: keys that count as changed when the image is gone, besides those in `before`
         self.earlier_changes = earlier_changes
         self.values = state._dict
-        #: key → what it had when the image was taken, for those that have been touched since
+        #: key → its value when the image was taken, for keys that have been touched since
         self.before: dict[Any, Any] = {}
-        #: why the image is of no use any more
+        #: why the image is unusable; empty while it is valid
         self.error = ""
         #: group → its keys, and how many of those are still to be encoded
         self._left: dict[int, tuple[list[Any], int]] = {}
@@ -205,7 +212,7 @@ class Image:
         self._settled = set(self._left)
 
     def keep(self, key: Any, value: Any) -> None:
-        """Note what a key has, before the user's code gets hold of a value that it may change in place."""
+        """Note the value of a key, before the user's code gets a reference that can change it in place."""
         before = self.before
         if key in before or settled(value):
             return
@@ -238,7 +245,7 @@ class Image:
         return group, encode_chunk(items) if items else b""
 
     def release(self) -> None:
-        """Let the state go on as it would without an image, but for counting what changes."""
+        """Detach the image from the state, which tracks changes from now on."""
         state = self._state
         if state._image is not self:
             return
@@ -249,7 +256,7 @@ class Image:
             count_changes(state, self.earlier_changes.union(self.before))
 
     def give_up(self, reason: str) -> None:
-        """Let the state go, before everything is encoded."""
+        """Detach the image before everything is encoded; it is unusable then."""
         self.error = self.error or reason
         self.release()
 
@@ -264,7 +271,7 @@ class Image:
 
 
 def take_image(state: KeyedState, groups: Iterable[int], *, keep_changes: bool) -> Image:
-    """Freeze some groups. Changes are counted from here on, or, to keep them, from where they were."""
+    """Freeze some groups. Changes are tracked from here on; `keep_changes` adds those tracked so far."""
     image = Image(state, groups, state._changed if keep_changes else set())
     state._image = image
     state.__class__ = FrozenState
@@ -272,7 +279,7 @@ def take_image(state: KeyedState, groups: Iterable[int], *, keep_changes: bool) 
 
 
 def changed_groups(state: KeyedState) -> set[int] | None:
-    """Groups in which something may have changed since changes are counted; None for all."""
+    """Groups in which something may have changed since tracking began; None for all."""
     if state._image is not None:
         state._image.give_up("another snapshot was begun before it was stored")
     if state._changed is None:
@@ -281,18 +288,18 @@ def changed_groups(state: KeyedState) -> set[int] | None:
 
 
 def is_unchanged(state: KeyedState) -> bool:
-    """Whether nothing has changed since changes are counted. Safe from any thread."""
+    """Whether nothing has changed since tracking began. Safe from any thread."""
     return state._changed is not None and not state._changed
 
 
 def use_ownership(state: KeyedState, owning: Owning) -> None:
-    """Take other keys from here on. What is in it stays."""
+    """Accept the keys of another ownership from here on. Present entries stay."""
     state._roster.owning = owning
     state._admit = owning.admit
 
 
 def put_group(state: KeyedState, group: int, items: Mapping[Any, Any]) -> None:
-    """Replace a group as a whole. A snapshot that is under way comes to nothing."""
+    """Replace a group as a whole. A snapshot in progress is abandoned."""
     if state._image is not None:
         state._image.give_up("the state was replaced by another meanwhile")
     values = state._dict
@@ -307,7 +314,7 @@ def put_group(state: KeyedState, group: int, items: Mapping[Any, Any]) -> None:
 
 
 def count_changes(state: KeyedState, changed: set[Any]) -> None:
-    """Count the keys that change from here on, and some that have."""
+    """Track the keys that change from here on, in addition to `changed`."""
     if len(changed) > _limit(state):
         _count_all(state)
     else:
