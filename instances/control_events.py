@@ -1,4 +1,4 @@
-"""Brings what the control thread has heard to the task's own thread."""
+"""Passes what the control thread has received to the task's own thread."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from heronpy.kernel.tree.update import Update
 
 
 class Abandoned(BaseException):
-    """Thrown through user code when everybody goes back to a checkpoint: this task is built anew."""
+    """Raised through user code when all tasks go back to a checkpoint: this task is rebuilt."""
 
 
 class ControlEvents(Protocol):
-    """What has been heard by now. Levels, not steps: who looks late sees the newest."""
+    """The latest received values. Levels, not steps: a late reader sees the newest."""
 
     #: raised after any of the others has changed
     news: int
@@ -32,17 +32,17 @@ class ControlEvents(Protocol):
 
 
 class Listener(Protocol):
-    """Somebody whom news concerns."""
+    """A part of the task that reacts to changes."""
 
     def hear(self, news: ControlEvents) -> None:
         """Something has changed. Maybe inside emit(): no user code may be called; Abandoned may be raised."""
 
     def act(self) -> None:
-        """Do what is to be done between two calls of user code. Comes every turn, so it must cost little."""
+        """Act between two calls of user code. Called every turn, so it must be cheap."""
 
 
 class EventInbox:
-    """Looks at the news for one task: once a turn, and while its emit() waits for credit."""
+    """Checks for changes for one task: once a turn, and while its emit() waits for credit."""
 
     def __init__(self, news: ControlEvents) -> None:
         self._news = news
@@ -57,7 +57,7 @@ class EventInbox:
 
     def peek(self) -> None:
         """Inside emit(), which waits."""
-        # Read before the levels: what changes meanwhile is news once more.
+        # Read before the levels: a change in between is then seen at the next look.
         seen = self._news.news
         if seen != self._seen:
             self._seen = seen
@@ -66,7 +66,7 @@ class EventInbox:
 
 
 def nothing_new() -> None:
-    """What a task looks at that nobody tells anything, as in a test."""
+    """For a task without a control thread, as in a test."""
 
 
 #: called over and over while emit() waits

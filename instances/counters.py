@@ -38,17 +38,17 @@ class Counters:
         #: when process() or next_tuple() last came back
         self.returned_at = 0.0
         self.queued = 0
-        #: tuples that were on their way to us and never came
+        #: tuples that were sent to this task and never arrived
         self.missing = 0
-        #: tuples that a process which died may have held, on their way to or from us, or that were unreadable
+        #: tuples that a dead process may have held on their way to or from this task, or that were unreadable
         self.maybe_lost = 0
-        #: the most that would be lost with us on their way to others
+        #: upper bound of the tuples that would be lost if this process died
         self.exposed = 0
-        #: called when one of these three has changed: it is told at once, for who tells later may be dead
+        #: called when one of these three has changed: reported at once, before this process may die
         self.on_loss: Callable[[], None] = lambda: None
         #: frames that failed a check
         self.rejected = 0
-        #: tuples that were kept aside because they kill the task
+        #: tuples that were set aside because they kill the task
         self.poisoned = 0
         #: metrics that user code registered, by name, as of their last bucket
         self.custom: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The road a task's frames take. Production has one over a socket; the testing kit one in memory."""
+"""The transport of a task's frames: a socket in production, memory in the testing kit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Link(Protocol):
 
     @property
     def stopping(self) -> bool:
-        """Whether the process has been told to end."""
+        """Whether the process has to stop."""
 
     def send(self, prefix: bytes, payload: bytes) -> None:
         """Never blocks and never drops; what cannot go now is kept, and credit bounds how much that is."""

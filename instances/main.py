@@ -24,7 +24,7 @@ FAILED = 1
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
-    """Run one spout or bolt until told to end; the exit status is 1 when the user's code failed."""
+    """Run one spout or bolt until the process has to stop; exit status 1 when the user's code failed."""
     config = Config.from_plain(launch.config)
     sockets = launch.container_sockets(child.container)
     with Transport(max_bytes=config["transport.frame_bytes"]) as transport:

@@ -1,8 +1,8 @@
 """How far a task was on each channel, in small mapped files that outlive its process.
 
-When a task dies, only it knew what it had sent and what it had worked off. Its successor reads that from
-here: it tells every receiver with its first PROBE and every emitter with its hello, so that a loss is counted
-and not only bounded by the credit that was in use.
+Only the task itself knows what it has sent and consumed. After its death the successor reads that from here,
+and reports it to every receiver with its first PROBE and to every emitter with its hello, so that a loss is
+counted exactly and not only bounded by the credit that was in use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from heronpy.kernel.flow.credit import HELLO, Grant, LastWord
 from heronpy.kernel.machine.private import make_private, private
 
-#: files of so many lives of a task are kept: one that dies before it is heard leaves the telling to the next
+#: files of so many incarnations are kept: one that dies before it has reported leaves that to the next
 KEPT = 4
 
 #: 64-bit numbers of an entry: the other task + 1, and two that are noted of it
@@ -82,7 +82,7 @@ class WorkedOff:
         return cls(*_begin(folder / "worked-off", task, incarnation, emitters))
 
     def hello(self, emitter: int) -> Grant:
-        """The first word to an emitter: what the newest life that knew it had done."""
+        """The hello to an emitter: the position of the newest incarnation that received from it."""
         known = [told[emitter] for told in self._earlier.values() if emitter in told]
         return Grant(*known[-1], limit=0) if known else HELLO
 

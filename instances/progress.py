@@ -10,7 +10,7 @@ class Progress:
 
     def __init__(self) -> None:
         self.run = 0
-        #: the last run in which tuples on their way to us were lost
+        #: the last run in which tuples on their way to this task were lost
         self.broken_run = 0
         self.snapshot: Stored | None = None
         self.next_epoch = 0

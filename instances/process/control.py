@@ -1,4 +1,4 @@
-"""The second thread of an instance: answers for it while user code runs."""
+"""The control thread of an instance: heartbeats and control messages while user code runs."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from heronpy.kernel.tree.update import Update
 
 log = logging.getLogger(__name__)
 
-#: how often the Stream Manager hears from us
+#: heartbeat interval towards the Stream Manager
 BEAT = 1.0
 #: a call into user code is worth mentioning after this long
 LONG_CALL = 5.0
 #: the control thread must get its turn while user code computes
 SWITCH_INTERVAL = 0.001
-#: characters of an error that others are told; the whole of it is in our log
+#: characters of an error that are reported; all of it is in the instance's log
 SHOWN = 20_000
-#: exit status when our executor is gone
+#: exit status when the executor is gone
 ORPHANED = 75
 #: … and when the control thread has failed
 DUMB = 70
@@ -127,14 +127,14 @@ class Control:
         self._thread.start()
 
     def wait_for_plan(self, stopping: Callable[[], bool]) -> PhysicalPlan | None:
-        """The plan, once it is known whether to run as well; None when the process is told to end first."""
+        """The plan, once the active state is known as well; None when the process has to stop first."""
         while not stopping():
             if self._planned.wait(0.1):
                 return self.plan
         return None
 
     def report(self, state: str, error: str = "", traceback: str = "") -> None:
-        """Tell the Stream Manager now. Called from the task's thread."""
+        """Report to the Stream Manager now. Called from the task's thread."""
 
         def update() -> None:
             self._beat.state = state
@@ -151,7 +151,7 @@ class Control:
         self._reactor.call_from_thread(self._send_beat)
 
     def stop(self) -> None:
-        """Send what is still to be said, then end the thread."""
+        """Send the remaining messages, then end the thread."""
         self._reactor.call_from_thread(self._reactor.stop)
         self._thread.join(timeout=2.0)
 
@@ -159,7 +159,7 @@ class Control:
         try:
             self._serve()
         except BaseException:
-            # Without this thread nobody hears of us or sees our executor end.
+            # Without this thread there are no heartbeats, and the end of the executor goes unnoticed.
             log.critical("the control thread failed", exc_info=True)
             os._exit(DUMB)
 
@@ -172,7 +172,7 @@ class Control:
         reactor.call_every(self._metrics_interval, self._send_metrics)
         self._send_beat()
         reactor.run()
-        # A last word (why we failed) must still leave; half a second is plenty on a unix socket.
+        # The last report (why the task failed) must still leave; half a second is plenty on a unix socket.
         self._stream_manager.close(linger=0.5)
         self._metrics_manager.close(linger=0.5)
         reactor.close()
@@ -238,7 +238,7 @@ class Control:
             self._wake()
 
     def _on_executor_gone(self) -> None:
-        """Nobody would reap or restart us any more: leave at once, whatever user code is doing."""
+        """The executor is gone, so this process could not be reaped or restarted: exit at once."""
         self.on_orphaned()
         os._exit(ORPHANED)
 

@@ -13,8 +13,9 @@ _ENDING = (signal.SIGTERM, signal.SIGINT)
 def guard_forks(in_child: Callable[[], None]) -> None:
     """From now on forked processes end by signals as any process does, and `in_child` runs in each.
 
-    The instance's own handlers only set a flag that nobody looks at there. A signal may come before they are
-    gone, as with a Process that is terminated right after its start, so it is kept waiting across the fork.
+    The instance's own handlers only set a flag, which a forked process never checks. A signal may arrive
+    before they are removed, as with a Process that is terminated right after its start, so signals are
+    blocked across the fork.
     """
     masks = threading.local()
 

@@ -80,7 +80,7 @@ class TaskLifecycle:
         guard_forks(in_child=self._disown)
 
     def run(self) -> None:
-        """Until the process is told to end, or the user's code fails."""
+        """Run until the process has to stop, or the user's code fails."""
         while (entry := self._wait_for_entry()) is not None:
             try:
                 self._live(entry)
@@ -90,7 +90,7 @@ class TaskLifecycle:
                 return
 
     def _wait_for_entry(self) -> Joining | None:
-        """What we are to take part in, and from where; None when we are told to end first."""
+        """The plan, run and checkpoint to start with; None when the process has to stop first."""
         child, control = self._child, self._control
         while not self._reactor.stopping:
             entry = entry_of(control, child.task, child.incarnation)
@@ -148,7 +148,7 @@ class TaskLifecycle:
         return task
 
     def _begin_positions(self, entry: Joining) -> tuple[Sent, WorkedOff]:
-        """Nothing is noted in a run: whatever is lost in it, the next one begins with a checkpoint."""
+        """Positions are not recorded in a run: after a loss the next run starts from a checkpoint."""
         child, plan = self._child, entry.plan
         component = plan.task(child.task).component
         receivers, emitters = len(plan.downstream_of(component)), len(plan.upstream_of(component))
@@ -160,11 +160,11 @@ class TaskLifecycle:
         )
 
     def _load(self, entry: Joining) -> Saved | None:
-        """What the task begins with. If it cannot be had, this fails: only the master may take another."""
+        """The state to start with. Fails if it cannot be read: only the master may choose another one."""
         if entry.successor_in is not None:
             return self._load_from_predecessor(entry.plan, entry.successor_in)
         origin = origin_of(entry.plan, entry.checkpoints)
-        if origin is None or entry.waits:  # a task that is new gets what it owns from those who owned it
+        if origin is None or entry.waits:  # a new task gets its state from the previous owners
             return None
         store = self._open_store()
         try:
@@ -203,7 +203,7 @@ class TaskLifecycle:
         return self._counters.missing + self._counters.maybe_lost
 
     def _on_loss(self) -> None:
-        """Told at once, for who tells later may be dead. In a run it means that there must be another."""
+        """Reported immediately: this process may die before the next beat. A loss in a run ends the run."""
         run = self._control.progress.run
         if run and self._lost > self._lost_before:
             self._control.progress.broken_run = run
@@ -238,14 +238,14 @@ class TaskLifecycle:
         task.close()
 
     def _enter_run(self, run: int) -> None:
-        """From now on no barrier is missed; so only now it is said that the task takes part."""
+        """From now on no barrier is missed, so only now the task reports that it takes part."""
         if run:
             step("restore.initialized")
         self._control.progress.run = run
         self._on_loss()
 
     def _abandon(self) -> None:
-        """Nothing of the old task is sent any more, and whatever its close() does is its own affair."""
+        """Discard the old task: nothing of it is sent any more, and errors of its close() are ignored."""
         self._leave()
         self._link.handler = _unheard
         task, self._task = self._task, None
@@ -277,7 +277,7 @@ def _finding(launch: TopologyLaunch, child: Child) -> Finding | None:
 
 
 def _unheard(_prefix: bytes, _payload: bytes) -> None:
-    """A frame that comes while there is no task is of a run that is over, or says what is said again."""
+    """Drops frames while there is no task: they belong to a run that is over, or will be sent again."""
 
 
 def _calm_collector() -> None:

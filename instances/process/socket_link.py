@@ -7,7 +7,7 @@ from collections import deque
 from heronpy.instances.link import FrameHandler
 from heronpy.kernel.transport import Dealer, Reactor
 
-#: frames read per turn, so that a fast sender cannot keep us from our own work
+#: frames read per turn, so that a fast sender cannot starve the task
 _FRAMES_PER_TURN = 64
 #: how soon a frame that the socket would not take is tried again
 _RETRY = 0.001

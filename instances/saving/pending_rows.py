@@ -11,7 +11,7 @@ from heronpy.instances.output.collector import Collector
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.plans import PhysicalPlan
 
-#: where among the extras of a snapshot they lie
+#: their key in the extras of a snapshot
 ROWS: Final = "rows"
 
 
@@ -29,7 +29,7 @@ _DECODER = msgspec.msgpack.Decoder(list[PendingRows])
 
 
 def encode_unsent(outbox: Outbox, plan: PhysicalPlan) -> bytes | None:
-    """All that waits to leave, oldest first; None if nothing does."""
+    """All rows that wait to be sent, oldest first; None if there are none."""
     batches = [
         PendingRows(
             plan.streams[lane.stream][1],
@@ -43,7 +43,7 @@ def encode_unsent(outbox: Outbox, plan: PhysicalPlan) -> bytes | None:
 
 
 def put_back(extras: Mapping[str, bytes], outbox: Outbox, collector: Collector, plan: PhysicalPlan) -> None:
-    """Have what waited in a snapshot leave before anything else, for whoever is to get it by this plan."""
+    """Queue the pending rows of a snapshot before all others, for the tasks that get them by this plan."""
     found = extras.get(ROWS)
     if found is None:
         return

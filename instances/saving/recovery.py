@@ -14,10 +14,10 @@ def has_runs(plan: PhysicalPlan) -> bool:
 
 
 def run_of(plan: PhysicalPlan, checkpoints: Checkpoints, task: int, incarnation: int) -> int | None:
-    """The run that this process is to take part in; None while it is not among the members of one.
+    """The run that this process takes part in; None while it is not a member of one.
 
-    Nor does it while it has not heard of the plan that the run began by: it would take the wrong groups from
-    the checkpoint.
+    Also None until it has the plan that the run began by: with an older plan it would restore the wrong
+    groups from the checkpoint.
     """
     if not has_runs(plan):
         return 0
@@ -26,18 +26,18 @@ def run_of(plan: PhysicalPlan, checkpoints: Checkpoints, task: int, incarnation:
 
 
 def origin_of(plan: PhysicalPlan, checkpoints: Checkpoints) -> CheckpointRef | None:
-    """The checkpoint that a task begins with: everybody's, or where tasks go on alone, the newest."""
+    """The checkpoint that a task starts from: the common one in a run, else the newest complete one."""
     if not has_runs(plan) and checkpoints.complete:
         return checkpoints.complete[-1]
     return checkpoints.base
 
 
 def rows_are_unsent(plan: PhysicalPlan, checkpoints: Checkpoints, *, first: bool) -> bool:
-    """Whether what waited to be sent when the task was saved has to leave now; `first`: nobody was before it.
+    """Whether the pending rows of the restored snapshot have to be sent; `first`: the task's first process.
 
-    Where tasks go on alone, not what a checkpoint of the topology's own has: it has left since. What the
-    topology was submitted with may have been sent by an earlier process: at most once that is reason enough
-    not to send it again.
+    Without runs, the rows in a checkpoint of this execution have been sent since, so they are not sent again.
+    The rows in the checkpoint that the topology was submitted with may have been sent by an earlier process:
+    with at most once only the first process sends them.
     """
     if has_runs(plan):
         return True
@@ -60,7 +60,7 @@ class LeaveForNextRun:
         assert checkpoints is not None
         run = run_of(plan, checkpoints, self._task, self._incarnation)
         if run is None and not plan.has(self._task):
-            run = checkpoints.run  # a task that is new: the plan that it waits for is for the newest run only
+            run = checkpoints.run  # a new task: the plan that it waits for is valid for the newest run only
         if run is not None and run > self._run:
             raise Abandoned
 

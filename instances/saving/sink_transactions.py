@@ -10,9 +10,9 @@ import msgspec
 from heronpy.kernel.trace_points import step
 from heronpy.transactions import TransactionalSink
 
-#: where among the extras of a snapshot the handles lie
+#: key of the handles in the extras of a snapshot
 TRANSACTIONS: Final = "transactions"
-#: seconds between two commits where nobody goes back to a checkpoint
+#: seconds between two commits where tasks never go back to a checkpoint
 ROLL: Final = 1.0
 
 _DECODER = msgspec.msgpack.Decoder(list[bytes])
@@ -24,9 +24,9 @@ class Transactions:
     def __init__(
         self, sink: TransactionalSink, owner: str, saved: Iterable[Mapping[str, bytes]], *, waits: bool
     ) -> None:
-        """`saved` are the extras of what the task begins with; it `waits` for checkpoints with its commits.
+        """`saved` are the extras that the task starts with; with `waits`, commits wait for checkpoints.
 
-        Nobody else in the world may be called `owner`, but for earlier lives of the same task.
+        `owner` must be globally unique, except for earlier processes of the same task.
         """
         self._sink = sink
         sink.owner = owner
@@ -34,20 +34,20 @@ class Transactions:
         self._saved = [handle for extras in saved for handle in decode_handles(extras)]
         #: (checkpoint, handle), oldest first
         self._prepared: list[tuple[int, bytes]] = []
-        #: those that no checkpoint has yet: it takes one that does to commit them
+        #: handles that are in no checkpoint yet: they are committed with the first that has them
         self._unsaved: list[bytes] = []
         self._rolled = 0
 
     def recover(self) -> None:
-        """After initialize(): settle what earlier lives have left, and open the first transaction."""
+        """After initialize(): commit or discard what earlier processes left, and open a transaction."""
         self._sink.recover(self._saved)
         step("restore.transactions.recovered")
         self._sink.begin()
 
     def prepare(self, checkpoint: int) -> bytes:
-        """The handles of all that is to be committed when this checkpoint is complete.
+        """The handles of all transactions to commit when this checkpoint is complete.
 
-        Those of checkpoints that were given up are among them: their tuples do not come again.
+        Those of aborted checkpoints are included: their tuples are not replayed.
         """
         self._close(checkpoint)
         self._prepared += [(checkpoint, handle) for handle in self._unsaved]
@@ -56,18 +56,18 @@ class Transactions:
 
     @property
     def uncommitted(self) -> int:
-        """How many there are with something in them."""
+        """Number of prepared transactions that are not committed; empty ones have no handle."""
         return len(self._prepared) + len(self._unsaved)
 
     def complete(self, checkpoint: int) -> None:
-        """A checkpoint is complete: commit all that it has."""
+        """A checkpoint is complete: commit its transactions."""
         while self._prepared and self._prepared[0][0] <= checkpoint:
             self._sink.commit(self._prepared[0][1])
             self._prepared.pop(0)
             step("checkpoint.transaction.committed")
 
     def roll(self) -> None:
-        """Where nothing is waited for: commit what was written, and go on."""
+        """Without waiting for a checkpoint: commit what was written, and open the next transaction."""
         self._rolled += 1
         self._close(self._rolled)
         while self._unsaved:
@@ -75,9 +75,9 @@ class Transactions:
             self._unsaved.pop(0)
 
     def hand_over(self) -> bytes:
-        """The task retires: the handles of all that somebody else is to commit.
+        """The task retires: the handles of all transactions that another task has to commit.
 
-        If nothing comes of it, they are committed here, with the next checkpoint.
+        If the update is rolled back, they are committed here, with the next checkpoint.
         """
         if not self.waits:
             self.roll()
@@ -86,9 +86,9 @@ class Transactions:
         return self._encoded()
 
     def adopt(self, saved: Iterable[Mapping[str, bytes]]) -> None:
-        """What tasks have handed over that retired: committed with the next checkpoint, not before.
+        """Take over the handles of retired tasks: they are committed with the next checkpoint, not before.
 
-        Until then everybody may have to go back to one from before, and the tuples in it come again.
+        Until then all tasks may have to go back to an earlier checkpoint, and their tuples would be replayed.
         """
         self._unsaved += [handle for extras in saved for handle in decode_handles(extras)]
 

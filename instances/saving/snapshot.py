@@ -30,15 +30,15 @@ class SavingSettings(NamedTuple):
     store: Callable[[], CheckpointStore]
     #: of the names of all objects
     prefix: str
-    #: told what has been stored, from any thread
+    #: called with what has been stored, from any thread
     on_stored: Callable[[Stored, Kind], None]
     saved: Saved | None = None
-    #: whether what waited to be sent then has not been sent since
+    #: whether the rows that were pending then have not been sent since
     rows: bool = True
 
 
 class Snapshots:
-    """Spouts begin when the Topology Master says so, bolts when the barrier has come on all channels."""
+    """Spouts begin when the Topology Master starts a checkpoint, bolts when all barriers have arrived."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Snapshots:
             return
         self._seen = node
         if node.run != self._run:
-            # Of a run that we are not in, for another process has our place: its checkpoints are not ours.
+            # A run that this process is not in, because another one has replaced it: not its checkpoints.
             return
         newest = node.complete[-1].id if node.complete else 0
         if newest > self._complete:
@@ -85,7 +85,7 @@ class Snapshots:
             self.begin(node.started)
 
     def begin(self, checkpoint: int) -> None:
-        """Cut here: send what may leave, then the barriers, and save what is left together with the state."""
+        """Cut here: send what credit allows, then the barriers, and save the pending rows with the state."""
         parts = self._parts
         self._begun = checkpoint
         if isinstance(self._component, StatefulComponent):
@@ -111,8 +111,8 @@ class Snapshots:
     def unchanged_since(self) -> int:
         """The checkpoint since which the task has not changed; 0 if it may have. Safe from any thread.
 
-        A bolt changes only when it is called for something. A spout is asked for tuples all the time, and may
-        move its position without emitting any.
+        A bolt changes only when it is called. next_tuple of a spout is called all the time, and may move its
+        position without emitting.
         """
         checkpoint, activity = self._cut
         parts = self._parts

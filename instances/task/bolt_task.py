@@ -1,4 +1,4 @@
-"""Runs one bolt: decodes frames, calls process, gives credit for what is done."""
+"""Runs one bolt: decodes frames, calls process, grants credit for consumed tuples."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BoltDelegate:
         self._clock = parts.clock
         self.logger = parts.logger
         self.open_state = parts.open_state
-        #: set when there are task hooks to tell of acks and fails
+        #: set when there are task hooks to call for acks and fails
         self.hooks: TopologyContext | None = None
         #: when the tuple in hand was begun
         self.begun = 0.0
@@ -85,7 +85,7 @@ class BoltDelegate:
             self.hooks.invoke_hook_bolt_fail(tup, 1000 * (self._clock() - self.begun))
 
     def shortest_ack(self) -> Callable[[Tuple], None]:
-        """ack() without a detour, for as long as there are no hooks to tell."""
+        """ack() without indirection, for as long as there are no hooks to call."""
         return self._acks.short_ack(self._counters) if self._acks is not None else self.ack
 
     def log(self, message: object, level: str | None = None) -> None:
@@ -107,12 +107,12 @@ class BoltTask:
         self._process_batch = getattr(bolt, "process_batch", None)
         #: what is saved of the task, if anything is
         self.saving: Snapshots | None = None
-        #: whether the bolt is not to be called, because its state belongs to nobody or to two just now
+        #: whether the bolt must not be called, because its state is being moved between tasks
         self.resting = False
-        #: whether it stands still before a tuple that kills it
+        #: whether it has stopped before a poison tuple
         self.halted = False
         self._owes_tick = False
-        #: told the epoch of a marker when all before it has been worked off
+        #: called with the epoch of a marker when all input before it has been processed
         self.on_mark: Callable[[int], None] = lambda _: None
         #: stream number → (component, stream, class of its tuples)
         self._kinds = [
@@ -121,7 +121,7 @@ class BoltTask:
         ]
 
     def use_hooks(self) -> None:
-        """Tell the task hooks of every tuple; costs a clock per tuple, so only when there are any."""
+        """Call the task hooks for every tuple. Costs two clock readings each, so only if there are hooks."""
         context, delegate, process = self._parts.context, self._delegate, self._bolt.process
         clock = self._parts.clock
         delegate.hooks = context
@@ -134,7 +134,7 @@ class BoltTask:
         self._process = hooked
 
     def on_refused(self, told: Callable[[str], None]) -> None:
-        """Tell of each tuple that is not processed because it kills the task."""
+        """Call `told` for each tuple that is not processed because it kills the task."""
         if isinstance(self._guard, Guard):
             self._guard.on_refused = told
 
@@ -148,7 +148,7 @@ class BoltTask:
             self._bolt.process_tick(TupleHelper.make_tick_tuple())
 
     def set_live(self, active: bool) -> None:
-        """A bolt works on while the topology is paused."""
+        """A bolt continues to process while the topology is paused."""
 
     def turn(self) -> None:
         parts = self._parts

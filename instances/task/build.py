@@ -106,7 +106,7 @@ class Task(NamedTuple):
         return self.exchange.on_frame
 
     def initialize(self) -> None:
-        """Call the user's initialize(), which may emit; then tell the emitters that we are here."""
+        """Call the user's initialize(), which may emit; then announce the task to its emitters."""
         context = self.parts.context
         self.parts.outbox.greet()
         _shorten_emit(self.component)
@@ -139,11 +139,11 @@ class Task(NamedTuple):
 
     @property
     def halted(self) -> bool:
-        """Whether it stands still before a tuple that kills it."""
+        """Whether it has stopped before a poison tuple."""
         return isinstance(self.loop, BoltTask) and self.loop.halted
 
     def turn(self) -> None:
-        """One turn of the loop. It may end inside emit(), when that waits and the process is told to end."""
+        """One turn of the loop. It may end inside emit(), when that waits and the process has to stop."""
         with contextlib.suppress(Stopping), self._naming_emits():
             self.loop.turn()
 
@@ -162,7 +162,7 @@ class Task(NamedTuple):
             raise located(error, type(self.component)) from None
 
     def abandon(self) -> None:
-        """End without a word to others: everybody goes back, and what close() raises changes nothing."""
+        """End without sending anything: all tasks go back to a checkpoint. Errors of close() are only logged."""
         if self.saver is not None:
             self.saver.abandon()
         try:
@@ -189,7 +189,7 @@ class Task(NamedTuple):
 
 
 def _shorten_emit(component: Spout | Bolt) -> None:
-    """One call less for every tuple, where nobody has overridden emit or stands in for the engine."""
+    """Saves one call per tuple, where neither emit nor the delegate has been replaced."""
     delegate = component.delegate
     if isinstance(delegate, SpoutDelegate) and type(component).emit is BaseSpout.emit:
         vars(component)["emit"] = delegate.shortest_emit
@@ -223,9 +223,9 @@ def build_task(
 ) -> Task:
     """Make the component and its surroundings; nothing of the user's runs but constructors.
 
-    `run` is on every frame, and frames of another are not heard. `counters` are those of the task that this
-    one takes the place of in the same process. Without `keeping` nothing of the task is saved;
-    `store` is then for what it keeps itself. `poison`: what is known of tuples that kill it.
+    `run` is on every frame, and frames of another run are dropped. `counters` are those of the task that this
+    one replaces in the same process. Without `keeping` nothing of the task is saved; `store` is then for
+    the component's own objects. `poison`: what is known of tuples that kill it.
     """
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
@@ -309,7 +309,7 @@ def _guard(parts: TaskWiring, poison: Finding | None) -> Guard | Unguarded:
 
 
 def tracks(plan: PhysicalPlan) -> bool:
-    """Whether the topology wants to know what becomes of its spouts' tuples."""
+    """Whether the topology tracks the tuples of its spouts."""
     return plan.logical.reliability == "at_least_once"
 
 
@@ -329,7 +329,7 @@ def _tracker(
 
 
 def _settling(parts: TaskWiring) -> Callable[[Edges], None]:
-    """Who is told that a copy of a tuple is not needed any more."""
+    """The callback for a copy of a tuple that was dropped as not needed."""
     told_to = parts.tracker or parts.acks
     return told_to.settle if told_to is not None else lambda _: None
 

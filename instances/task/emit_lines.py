@@ -14,7 +14,7 @@ def located(error: TupleTooLarge, component: type) -> TupleTooLarge:
     """The same error with the lines of the component's code that emit.
 
     A batch is encoded when it is sent, which may be after the call that emitted the tuple: no frame of the
-    user's is in the traceback then. Noting a place in every emit() would be paid for by every tuple.
+    user's is in the traceback then. Recording the line in every emit() would slow down every tuple.
     """
     places = emits_of(component, error.stream)
     if not places:

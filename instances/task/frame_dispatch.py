@@ -1,4 +1,4 @@
-"""Where a task meets the data plane: every frame that comes in is checked here and handed to its side."""
+"""Checks every incoming frame of a task and passes it to the input or the output side."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FrameDispatch:
         self._counters = counters
         #: given by a spout that keeps trees
         self.on_acks: Callable[[Acks], None] | None = None
-        #: told of data that was routed by a later plan than ours
+        #: called for data that was routed by a later plan than the one in use here
         self.on_later_plan: Callable[[int], None] = lambda _: None
         self._complaints = RateLimitedLog(log)
 
@@ -59,7 +59,7 @@ class FrameDispatch:
             msg = f"frame for task {prefix.destination} reached task {self._task}"
             raise ProtocolError(msg)
         if prefix.run != self._run:
-            # Of before a restore, or of one that we have not heard of: nothing is granted in that yet.
+            # From before a restore, or from a run not yet known here, in which no credit is granted yet.
             return
         if prefix.kind in (DATA, ANCHORED):
             if prefix.epoch > self._inflow.epoch:
@@ -87,9 +87,9 @@ class FrameDispatch:
             raise ProtocolError(msg)
 
     def _is_of_another_plan(self, prefix: Prefix) -> bool:
-        """Whether somebody speaks whom we do not know yet, or no longer, as the topology is being scaled.
+        """Whether the sender is not yet, or no longer, known here because the topology is being scaled.
 
-        What is said of credit is said again when we know of each other.
+        Its credit frames may be dropped: they are sent again when both sides know each other.
         """
         side = self._outbox if prefix.kind == CREDIT else self._inflow
         known = side.knows(prefix.source, prefix.epoch)

@@ -1,4 +1,4 @@
-"""Config that is given while the topology runs: to the engine's own parts, then to the user's component."""
+"""Config that changes while the topology runs: applied to the engine's parts, then to the component."""
 
 from __future__ import annotations
 

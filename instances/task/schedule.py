@@ -1,4 +1,4 @@
-"""What a task does by the clock: ticks, and the buckets of the user's metrics."""
+"""Timers of a task: ticks, and the buckets of the user's metrics."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Schedule:
         self._entries: list[tuple[float, float, Callable[[], None]]] = []
 
     def every(self, seconds: float, call: Callable[[], None], first: float | None = None) -> None:
-        """`first` is when it is called first, if not after as long as later."""
+        """`first` is the delay of the first call, if it differs from the interval."""
         self._entries.append((self._clock() + (seconds if first is None else first), seconds, call))
 
     def patience(self, longest: float) -> float:
-        """How long one may wait before the next call is due."""
+        """Seconds until the next call is due."""
         if not self._entries:
             return longest
         return min(longest, max(0.0, min(due for due, _, _ in self._entries) - self._clock()))
 
     def run_due(self) -> None:
-        """Call what is due, once each: a late call is not made up for twice."""
+        """Call what is due, once each: missed calls are not repeated."""
         if not self._entries:
             return
         now = self._clock()

@@ -106,15 +106,15 @@ class SpoutTask:
         self._idle = parts.settings.idle_min
         #: what is saved of the task, if anything is
         self.saving: Snapshots | None = None
-        #: None until the first word, which is where it begins and no change
+        #: None until the first notice, which is the initial value and not a change
         self._active: bool | None = None
-        #: whether next_tuple is not to be called, because what it reads may be another task's next
+        #: whether next_tuple must not be called, because its splits may move to another task
         self.resting = False
         #: a spout has no input
         self.on_mark: Callable[[int], None] = lambda _: None
 
     def use_hooks(self) -> None:
-        """Tell the task hooks of every ack and fail as well."""
+        """Call the task hooks for every ack and fail as well."""
         self._hooks = self._parts.context
 
     def set_live(self, active: bool) -> None:
@@ -191,7 +191,7 @@ class SpoutTask:
         return sum(counters.emitted.values()) > emitted_before
 
     def over(self, over: Over) -> None:
-        """These tuples are done with."""
+        """These tuples are fully processed."""
         self._acked.append(over)
         self.tell()
 
@@ -211,7 +211,7 @@ class SpoutTask:
             counters.acked += len(over.ids)
             if hooks is not None:
                 _call_each(over, spout.ack, hooks.invoke_hook_spout_ack)
-            elif getattr(spout.ack, "__func__", None) is not Spout.ack:  # else there is nobody to hear it
+            elif getattr(spout.ack, "__func__", None) is not Spout.ack:  # the inherited ack() does nothing
                 for tup_id in over.ids:
                     spout.ack(tup_id)
         for _ in range(len(self._failed)):

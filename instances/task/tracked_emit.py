@@ -1,4 +1,4 @@
-"""emit() for the plainest of roots, which most are: one tuple of settled values, no named task."""
+"""emit() for plain roots, which most are: one tuple of immutable values, no named task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def short_emit(  # noqa: C901 - as hot as the untracked one, hence also on one s
     plant: Callable[[Any, int], Sequence[Edges]],
     stamp: Callable[[], None],
 ) -> SpoutEmit:
-    """One call per tuple, with all that it needs at hand; whatever is not plain goes the long way."""
+    """One call per tuple, with everything in local variables; other tuples use the full emit()."""
     settled, emitted, thread, opened, grown, choices = ways
     names, add_xor, add_id = roots.names, roots.xors.append, roots.ids.append
 

@@ -1,4 +1,4 @@
-"""What a spout task does about its trees: emits with a root, hears of acks, finds what is late."""
+"""The tuple trees of a spout task: emits roots, takes acks, finds timeouts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from heronpy.instances.task.tracked_emit import SpoutEmit, short_emit
 
 
 class Tracker:
-    """Trees of one spout task; what is over waits here until the spout can be told."""
+    """Trees of one spout task; finished ones wait here until ack() or fail() can be called."""
 
     def __init__(
         self, roots: Roots, collector: Collector, clock: Callable[[], float], max_pending: int
@@ -68,7 +68,7 @@ class Tracker:
         return self._emit(tup, stream, direct_task, need_task_ids, edges_of)
 
     def _plant(self, tup_id: Any, copies: int) -> Sequence[Edges]:
-        """Begin a tree before any of its tuples leaves, so that acks may come as early as they like."""
+        """Begin a tree before any of its tuples leaves, so that no ack can come too early."""
         if copies == 0:
             now = self._clock()
             self.acked.append(Over([tup_id], [now], now))  # nobody reads it
@@ -86,7 +86,7 @@ class Tracker:
         self.failed.append(self._roots.fail(acks.failed, now))
 
     def settle(self, edges: Edges) -> None:
-        """A copy that was to go somewhere is not needed any more: as if it was acked."""
+        """A copy was dropped because no task needs it: treat it as acked."""
         for root, edge in pairs(edges):
             self.acked.append(self._roots.ack([root], [edge], self._clock()))
 

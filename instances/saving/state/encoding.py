@@ -22,7 +22,7 @@ _decode = msgspec.msgpack.Decoder(ext_hook=opened).decode
 
 
 class Early:
-    """A value that was encoded before its group, since the user's code may change it any moment."""
+    """A value that was encoded before its group, because the user's code may change it at any moment."""
 
     __slots__ = ("form",)
 
@@ -120,5 +120,5 @@ def _single(value: object) -> object:
 
 
 def one_line(error: BaseException) -> str:
-    """What went wrong, as others are told."""
+    """An error as one line, for reports."""
     return next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -1,4 +1,4 @@
-"""Which keys lie in which group, so that a group can be saved or moved without a look at the others."""
+"""Which keys are in which group, so that a group can be saved or moved without reading the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class KeyRoster:
     """A list of keys per group. It learns of new keys only: deleted ones stay until there are many.
 
     A key that was deleted and set again is in its list twice; the last of equal ones is the one in the dict.
-    Lists only grow at their end or are replaced, so whoever keeps one and its length has it as it was.
+    Lists only grow at their end or are replaced, so a list together with its length is a snapshot.
     """
 
     def __init__(self, owning: Owning) -> None:

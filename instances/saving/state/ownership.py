@@ -12,21 +12,21 @@ from heronpy.kernel.plans import Input, PhysicalPlan
 
 
 class Owning(Protocol):
-    """One routing table, as one task sees it. A change of plan brings another."""
+    """One routing table, from the view of one task. A change of plan replaces it."""
 
     @property
     def groups(self) -> int:
-        """How many groups there are, whoever owns them."""
+        """Number of groups of all owners."""
 
     def admit(self, key: object) -> int:
-        """The group of a key that is this task's; KeyNotOwned for any other, TypeError for what is none."""
+        """The group of a key owned by this task; KeyNotOwned for others, TypeError for an invalid key."""
 
     def group_of(self, key: object) -> int:
-        """The group of a key, whoever owns it."""
+        """The group of a key of any owner."""
 
 
 class Ownership:
-    """Says whether a key is this task's, by the table that tuples are routed with."""
+    """Ownership of grouping keys, by the table that tuples are routed with."""
 
     def __init__(self, plan: PhysicalPlan, task_id: int, fields: tuple[str, ...]) -> None:
         self._plan = plan
@@ -64,7 +64,7 @@ class Ownership:
 
 
 class SplitOwnership:
-    """Says which of a spout's splits are this task's: its state has the position in each."""
+    """Ownership of a spout's splits: the state has the position in each split of the task."""
 
     def __init__(self, plan: PhysicalPlan, task_id: int) -> None:
         self._plan = plan

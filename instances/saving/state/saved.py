@@ -1,4 +1,4 @@
-"""What a task finds in the checkpoint store: its share of a checkpoint, or what others hand over to it."""
+"""What a task reads from the checkpoint store: its share of a checkpoint, or the handovers of other tasks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Saved:
     _opened: dict[int, dict[Any, Any]] | None = None
 
     def opened(self) -> dict[int, dict[Any, Any]]:
-        """The groups with their keys and values. The first call takes its time, and may be made early."""
+        """The groups with their keys and values. The first call decodes them, and may be made early."""
         if self._opened is None:
             self._opened = {group: decode_group(data) for group, data in self.groups.items()}
         return self._opened
@@ -59,11 +59,12 @@ class _Reader:
 
 
 def load_checkpoint(store: CheckpointStore, ref: CheckpointRef, plan: PhysicalPlan, task_id: int) -> Saved:
-    """What the task goes on with by the plan in force, whoever had it when it was saved.
+    """The task's share of a checkpoint by the plan in force, which may differ from the plan at the save.
 
-    Groups go by their owner, all else to the task of the same index. What belonged to an index that is no
-    more goes to the lowest task of the component, but for states that are not keyed. CheckpointDamaged if an
-    object is missing or has changed; TopologyError if the checkpoint is of a topology with other key groups.
+    Groups go to their current owner, all else to the task of the same index. The extras of an index that no
+    longer exists go to the lowest task of the component, except for states that are not keyed.
+    CheckpointDamaged if an object is missing or has changed; TopologyError if the number of key groups
+    differs.
     """
     manifest, task, reader = read_manifest(store, ref), plan.task(task_id), _Reader(store)
     before = [saved for saved in manifest.tasks if saved.component == task.component]

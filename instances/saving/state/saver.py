@@ -1,4 +1,4 @@
-"""Saves the state of a task while the task goes on: what changed since it was last saved, or what moves."""
+"""Saves the state of a task while it runs: groups that changed since the last save, or that move."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Saver:
         return False
 
     def abandon(self) -> None:
-        """Nothing that was begun is reported any more. The saver can be used again."""
+        """Discard what was begun: it is not reported any more. The saver can be used again."""
         self._abandon(wait=False)
 
     def close(self) -> None:

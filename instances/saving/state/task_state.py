@@ -1,4 +1,4 @@
-"""The state of one task: which mapping it gets, what is put into it, and what is given away."""
+"""The state of one task: which mapping it gets, what is restored into it, and what is handed over."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from heronpy.transactions import TransactionalSink
 if TYPE_CHECKING:
     from heronpy.instances.saving.state.saved import Saved
 
-#: most attributes that are named to others
+#: largest number of attributes that are reported by name
 _NAMED: Final = 8
 
 
@@ -49,7 +49,7 @@ class TaskState:
 
     @property
     def opened(self) -> bool:
-        """Whether anybody has asked for the state, or something was restored."""
+        """Whether the state has been used, or something was restored."""
         return self._state is not None
 
     @property
@@ -72,7 +72,7 @@ class TaskState:
             vars(component)["splits"] = SplitOwnership(self._plan, self.task_id).owned
 
     def group_of(self, key: object) -> int:
-        """The group of a key, whoever owns it; for tasks with keyed state."""
+        """The group of a key of any owner; for tasks with keyed state."""
         owning = _owning(self._plan, self.task_id, self._cls)
         if owning is None:
             msg = f"the state of {self._plan.task(self.task_id).label} has no groups"
@@ -102,7 +102,7 @@ class TaskState:
             self.attach(self._component)
 
     def drop(self, groups: Iterable[int]) -> None:
-        """Forget groups that are another task's now. A snapshot that was under way comes to nothing."""
+        """Drop groups that another task owns now. A snapshot in progress is abandoned."""
         for group in groups:
             self.ledger.pop(group, None)
             if self.keyed:
@@ -172,7 +172,7 @@ class TaskState:
 
 
 def _owning(plan: PhysicalPlan, task_id: int, cls: type) -> Owning | None:
-    """By what the keys of a task are judged; None for a state that takes any."""
+    """The ownership check for the keys of a task; None for a state that takes any key."""
     component = plan.logical.component(plan.task(task_id).component)
     if component.splits:
         return SplitOwnership(plan, task_id)

@@ -36,7 +36,7 @@ class Writer:
         self._jobs.put((name, sections, done))
 
     def end(self, *, wait: bool) -> None:
-        """No more objects after those that were asked for."""
+        """Finish the queued objects, and accept no more."""
         self._jobs.put(None)
         if wait:
             self._thread.join(_PATIENCE)
