@@ -162,7 +162,7 @@ class Task(NamedTuple):
             raise located(error, type(self.component)) from None
 
     def abandon(self) -> None:
-        """End without sending anything: all tasks go back to a checkpoint. Errors of close() are only logged."""
+        """End without sending anything: all tasks go back to a checkpoint. Errors of close() are logged."""
         if self.saver is not None:
             self.saver.abandon()
         try:
