@@ -1,4 +1,4 @@
-"""What the loading process and the one that asked for it tell each other, in files of one folder."""
+"""Request and result of the loading process, exchanged as files in one folder."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class LoadRequest(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of a topology file."""
+    """The result of loading a topology file."""
 
     plans: list[LogicalPlan] = []
     #: one line, empty if all went well
     error: str = ""
     hint: str = ""
     traceback: str = ""
-    #: the file refused its own arguments and has said so itself
+    #: the file rejected its arguments and has printed its own message
     usage: bool = False
 
 

@@ -82,7 +82,7 @@ def _run(wanted: LoadRequest) -> Outcome:
 
 
 def _status_of(command: list[str]) -> int:
-    """Run to the end; on Ctrl-C only we speak, so the child lets it wait until the user's file begins."""
+    """Run to the end. SIGINT stays blocked in the child until the user's file begins: only we report it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         child = subprocess.Popen(command, stdout=_STDERR)

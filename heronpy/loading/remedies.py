@@ -1,4 +1,4 @@
-"""What to try when a topology file cannot be loaded: a module that is not found, a misspelt name of ours."""
+"""Hints for a topology file that cannot be loaded: a module that is not found, a misspelt name of heronpy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNKNOWN_IMPORT = re.compile(r"cannot import name '(\w+)' from 'heronpy'")
 
 
 def remedy(error: BaseException, file: str) -> str:
-    """What to type instead; empty where nothing better is known than what Python says."""
+    """What to type instead; empty where the message of Python is all that is known."""
     if isinstance(error, ModuleNotFoundError):
         return _missing_module(error.name or "", file)
     if isinstance(error, ImportError) and (found := _UNKNOWN_IMPORT.match(str(error))):

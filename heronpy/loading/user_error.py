@@ -1,4 +1,4 @@
-"""Turns an exception of the user's code into a line that points at their line, never at ours."""
+"""Turns an exception of the user's code into one line that names the user's line, never the engine's."""
 
 from __future__ import annotations
 

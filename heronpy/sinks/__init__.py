@@ -1,4 +1,4 @@
-"""Bolts that write to files and to SQLite; effectively once, every tuple is there exactly once."""
+"""Bolts that write to files and to SQLite; with effectively once, each tuple is written exactly once."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class FileSink(StagingSink):
     >>> FileSink.spec("out", inputs=[], folder="/data/out").custom_config
     {'filesink.folder': '/data/out'}
 
-    Files that can be seen in the folder are whole, committed, and never change. What is not committed yet is
-    in `.uncommitted` there. All machines that the topology runs on must see the same folder.
+    Visible files in the folder are complete, committed, and never change. Uncommitted files are in its
+    subfolder `.uncommitted`. All machines that the topology runs on must see the same folder.
     """
 
     FOLDER = "filesink.folder"
@@ -73,7 +73,7 @@ class FileSink(StagingSink):
         return "\t".join([str(value).translate(_ESCAPES) for value in tup.values])
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
-        """A subclass that has its own must call this one."""
+        """A subclass that overrides `initialize` must call this one."""
         self.folder = absolute(config, self.FOLDER, context.get_component_id())
         self.suffix = str(config.get(self.SUFFIX, ".txt"))
         task = context.plan.task(context.get_task_id())

@@ -40,10 +40,10 @@ class _Handle(msgspec.Struct):
 
 
 class SQLiteSink(StagingSink):
-    """Writes one row per tuple into a table, which is made if it is missing.
+    """Writes one row per tuple into a table, which is created if it is missing.
 
-    The columns are the fields of the stream, unless `columns` names some of them. With `key`, a row takes the
-    place of the one with the same values in these columns. All machines must see the same database file.
+    The columns are the fields of the stream, unless `columns` names some of them. With `key`, a row replaces
+    the one with the same values in these columns. All machines must see the same database file.
     """
 
     DATABASE = "sqlitesink.database"
@@ -87,7 +87,7 @@ class SQLiteSink(StagingSink):
         return [tup[column] for column in self.columns]
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
-        """A subclass that has its own must call this one."""
+        """A subclass that overrides `initialize` must call this one."""
         component = context.get_component_id()
         self.database = absolute(config, self.DATABASE, component)
         if not isinstance(config.get(self.TABLE), str):
@@ -153,7 +153,7 @@ class SQLiteSink(StagingSink):
     def _open(self) -> None:
         self._path = self.stage()
         self._file = sqlite3.connect(self._path, isolation_level=None)
-        # Nobody reads it before it is synced as a whole, and what dies before that is discarded.
+        # The file is read only after it has been synced as a whole; a crash before that discards it.
         self._file.execute("PRAGMA journal_mode = OFF")
         self._file.execute("PRAGMA synchronous = OFF")
         self._file.execute("BEGIN")

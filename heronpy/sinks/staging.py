@@ -1,4 +1,4 @@
-"""What is written and not committed yet: files in a folder of their own, each named by its task."""
+"""Uncommitted output: files in a separate folder, each named after its task."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _MARK = "~"
 
 
 class StagingSink(TransactionalSink, Bolt):
-    """What sinks have in common that write each transaction into a file first.
+    """Common part of sinks that write each transaction into a file first.
 
-    `stage` makes the name of a file that is nobody else's, `prepared` makes it durable, `committed` says that
-    it has been dealt with.
+    `stage` makes a unique file name, `prepared` makes the file durable, `committed` is called when its
+    content is visible.
     """
 
     #: where they are; made by `use_staging`
     staging: Path
-    #: tuples that wait for the commit of what is being written: only where somebody waits for acks
+    #: tuples that wait for the commit of the open transaction: only where tuples are tracked
     _written: list[Tuple]
     #: … and of what is prepared, by the name of its file
     _prepared: dict[str, list[Tuple]]
@@ -53,7 +53,7 @@ class StagingSink(TransactionalSink, Bolt):
         return self.staging / f"{self.owner}{_MARK}{secrets.token_hex(6)}"
 
     def noted(self, tup: Tuple) -> None:
-        """A tuple has been written. At least once, it is acked when it is committed."""
+        """A tuple has been written. With at least once, it is acked when it is committed."""
         if tup.id is None:
             self.ack(tup)
         else:
@@ -75,9 +75,9 @@ class StagingSink(TransactionalSink, Bolt):
             self.ack(tup)
 
     def check_missing(self, staged: Path) -> None:
-        """A file is not there: who commits takes it away, so mostly that is a sign of it.
+        """A file is missing: a commit removes it, so normally it has been committed already.
 
-        But not if we made it ourselves, or if its folder is missing as well.
+        But not if this process made it, or if its folder is missing as well.
         """
         if str(staged) in self._prepared:
             raise _discarded(staged)

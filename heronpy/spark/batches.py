@@ -1,10 +1,10 @@
 """What Spark hands to a topology: batches of Arrow pieces, each with a manifest that makes it one thing.
 
 A *batch* is what one micro-batch of a query, or one write, has for the topology. Its pieces are written
-first, then the manifest that names them: it is there wholly or not at all. A spout that has taken over a
-piece for good deletes it. When none is left, of it and of the batches before it, the batch gets a mark, and
-then its manifest goes; so whoever finds no manifest and then no mark knows that the batch has never been
-there, and a mark stands for all batches of its query up to that one.
+first, then the manifest that names them, so that the batch becomes visible atomically. A spout deletes each
+piece that it has taken over for good. When no piece is left of a batch and of the batches before it, a mark
+is written and then the manifest is deleted. So a batch with neither manifest nor mark, looked up in this
+order, has never been there. A mark stands for all batches of its query up to that one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PIECES: Final = "data/"
 MANIFESTS: Final = "batches/"
 MARKS: Final = "acked/"
 
-#: a write that nobody repeats: it leaves no mark
+#: a write that is never repeated: it leaves no mark
 _ONCE: Final = "once-"
 
 
@@ -147,7 +147,7 @@ def finish(shelf: Shelf, batch: Batch, manifest: Iterable[Piece]) -> bool:
 
 
 def withdraw(shelf: Shelf, batch: Batch, pieces: Iterable[str]) -> None:
-    """Remove a batch that nobody is to read, its manifest last."""
+    """Remove a batch that must not be read, its manifest last."""
     for name in pieces:
         shelf.delete(name)
     shelf.delete(batch.manifest)

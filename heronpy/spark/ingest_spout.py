@@ -1,4 +1,4 @@
-"""Emits what Spark has written for the topology, and tells Spark when it has been taken over."""
+"""Emits the rows that Spark has written for the topology, and marks batches that have been taken over."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class IngestSpout(TransactionalSink, Spout):
         return int(config.get(cls.SPLITS, _SPLITS))
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
-        """A subclass that has its own must call this one."""
+        """A subclass that overrides `initialize` must call this one."""
         component = context.get_component_id()
         schema = schemas.declared(config, self.SCHEMA, component)
         self._count = type(self).splits(config)
@@ -113,7 +113,7 @@ class IngestSpout(TransactionalSink, Spout):
         self._shelf.write(SPLITS, str(self._count).encode())
         schemas.keep(self._shelf, schema, repr(component))
         mode = context.plan.logical.reliability
-        #: positions are kept with a checkpoint only where everybody goes back to it together
+        #: positions are kept with a checkpoint only where all tasks go back to it together
         self._saved = mode == "effectively_once"
         self._tracked = mode == "at_least_once"
         self._memory: dict[str, dict[str, list[int]]] = {}
@@ -245,7 +245,7 @@ class IngestSpout(TransactionalSink, Spout):
         except ObjectMissing:
             if self._saved:
                 raise
-            # whoever had the split before has taken it over since we looked
+            # the previous owner of the split has taken it over since the last look
             del self._readings[split]
             self._look_at = 0.0
             return

@@ -19,7 +19,7 @@ from heronpy.spark.shelf import Shelf
 
 Kind = Literal["segments", "ingest"]
 
-#: what each is, and who makes it
+#: kind of objects → the component class that makes them
 _MADE_BY = {"segments": "SegmentSink", "ingest": "IngestSpout"}
 #: short for a setting
 _SHORT = {"path": "checkpoint.path", "store": "checkpoint.store"}

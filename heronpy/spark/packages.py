@@ -1,4 +1,4 @@
-"""PySpark and PyArrow, which not everybody has."""
+"""PySpark and PyArrow, which are optional."""
 
 from __future__ import annotations
 

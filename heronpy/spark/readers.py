@@ -1,4 +1,4 @@
-"""Who reads a sink, and how far each has come: what all of them have is deleted."""
+"""The readers of a sink and their offsets: segments that all of them have read are deleted."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Reader:
-    """One query's place in a sink. A query with no memory of its own goes on where this one was.
+    """One query's place in a sink. A query without a remembered offset continues where this one was.
 
-    A new reader says that it is there before it looks at the others, and one that deletes has said how far it
-    has come before it looks who is there. So at least one of them sees the other: nobody begins with what
-    somebody is about to delete.
+    A new reader registers before it reads the other places, and a deleting reader writes its offset before it
+    lists the readers. So at least one of the two sees the other: no reader begins with segments that are
+    about to be deleted.
     """
 
     def __init__(self, shelf: Shelf, name: str) -> None:
@@ -64,7 +64,7 @@ class Reader:
         return self._entered
 
     def check(self) -> None:
-        """UserError if the place is another query's now, or nobody's: what there is may not be for us."""
+        """UserError if another query has this place now, or it is gone: the segments may be for another."""
         place = self._read()
         if place is None:
             raise self._lost()
@@ -73,7 +73,7 @@ class Reader:
             raise UserError(msg, hint='set .option("reader", …) to a different name in each query')
 
     def commit(self, end: Offset) -> None:
-        """All up to this offset has been dealt with: delete what nobody needs. May be repeated."""
+        """All up to this offset has been processed: delete what no reader needs. Idempotent."""
         self.check()
         self._write(end)
         clear(self._shelf)
@@ -113,7 +113,7 @@ def clear(shelf: Shelf) -> None:
 
 
 def forget_reader(reader: str, *, topology: str, component: str, **options: str) -> None:
-    """A query will not come back: nothing is kept for it any more. The options are those of the source."""
+    """Remove a reader that will not return: nothing is kept for it any more. Options as for the source."""
     chosen = Options.parse({"topology": topology, "component": component, **options})
     shelf = chosen.open("segments")
     try:

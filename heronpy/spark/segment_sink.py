@@ -43,7 +43,7 @@ class _Handle(msgspec.Struct):
 
 
 class SegmentSink(TransactionalSink, Bolt):
-    """Writes one row per tuple for `spark.readStream.format("heron")`, which takes it away when it has it.
+    """Writes one row per tuple for `spark.readStream.format("heron")`, which deletes what it has read.
 
     The columns are those of `schema`, each from the field of that name; override `row` to give others.
     """
@@ -79,7 +79,7 @@ class SegmentSink(TransactionalSink, Bolt):
         return [tup[column] for column in self.columns]
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
-        """A subclass that has its own must call this one."""
+        """A subclass that overrides `initialize` must call this one."""
         component = context.get_component_id()
         self._schema = schemas.declared(config, self.SCHEMA, component)
         self.columns = tuple(self._schema.names)
@@ -92,7 +92,7 @@ class SegmentSink(TransactionalSink, Bolt):
         self._number = 0
         #: lane and number of what this process has committed, whenever the store will list it
         self._marked: set[tuple[str, int]] = set()
-        #: tuples of each prepared segment: only where somebody waits for acks
+        #: tuples of each prepared segment: only where tuples are tracked
         self._prepared: dict[int, list[Tuple]] = {}
         self._clear()
 

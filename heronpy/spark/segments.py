@@ -1,9 +1,9 @@
 """Which segments there are, and what an offset of Spark's means. Decides; does no I/O.
 
 A *segment* is what one transaction of a sink has written. Each life of a sink's task has a *lane*, in which
-it numbers its segments from 0. They are committed in this order, by that life or by whoever comes after it;
-those that never are were the last of their lane. So an offset is the number of the last segment in each lane,
-and nobody who writes need know of anybody else.
+it numbers its segments from 0. They are committed in this order, by that life or by a successor; segments
+that are never committed are the last of their lane. So an offset is the number of the last segment in each
+lane, and writers need no coordination.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Present(NamedTuple):
                 written.setdefault(segment.lane, set()).add(segment.number)
         committed: dict[str, dict[int, Segment]] = {}
         for segment in (_parsed(mark, COMMITTED) for mark in marks):
-            # one without data has been read by everybody, and committed again by somebody who came late
+            # a mark without data: read by all readers, and then committed again by a late process
             if segment.number in written.get(segment.lane, ()):
                 committed.setdefault(segment.lane, {})[segment.number] = segment
         return cls(committed, written)
@@ -154,7 +154,7 @@ def capped(start: Offset, end: Offset, most: Offset) -> dict[str, Span]:
 
 
 def common(offsets: Collection[Offset]) -> dict[str, Span]:
-    """What lies behind all of some offsets: nobody needs it any more."""
+    """The offset behind all of some offsets: no reader needs segments before it."""
     first, *others = offsets
     shared = {}
     for lane, span in first.items():
@@ -165,7 +165,7 @@ def common(offsets: Collection[Offset]) -> dict[str, Span]:
 
 
 def behind(segment: Segment, offset: Offset) -> bool:
-    """Whether a segment has been read by whoever is at that offset."""
+    """Whether a reader at that offset has read a segment."""
     return segment.lane in offset and segment.number <= offset[segment.lane].last
 
 

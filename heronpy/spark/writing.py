@@ -74,7 +74,7 @@ class _Writing:
         try:
             if not has_been(shelf, batch):
                 self._wait_for_room(shelf, batch)
-            # asked again: a driver that we were started in place of may have gone on meanwhile
+            # checked again: the driver that this one replaces may have continued meanwhile
             if has_been(shelf, batch):
                 _delete(shelf, pieces)
             else:
@@ -96,7 +96,7 @@ class _Writing:
             shelf.close()
 
     def _check_place(self, shelf: Shelf, batch: Batch, pieces: Iterable[tuple[str, int]]) -> None:
-        """To the topology a piece that is not there is one that it has taken over."""
+        """Check that the pieces are in the topology's store: it would take a missing one as taken over."""
         if missing := {name for name, _ in pieces}.difference(shelf.names(batch.pieces)):
             msg = f"Spark's executors wrote to another store than the topology's: no {min(missing)}"
             raise UserError(msg, hint="set the option `path` to a folder that all machines see, or to a URL")
@@ -141,7 +141,7 @@ class BatchWriter(_Writing, DataSourceArrowWriter):
         if self._options.id:
             self._abort(messages)
             return
-        # Nobody else writes this one: what tasks left that could not even say so goes, too.
+        # No other writer has this batch: pieces of tasks that failed without a message are deleted, too.
         shelf = self._options.open("ingest")
         try:
             if not has_been(shelf, self._batch):
@@ -187,7 +187,7 @@ def _gathered(iterator: Iterable[Any], schema: Any) -> Iterator[list[Any]]:
 
 
 def _checked(batch: Any) -> Any:
-    """A batch whose dates Python can hold: the spout would die of another for ever."""
+    """Check that Python can hold all dates of a batch: otherwise the spout would crash on it for ever."""
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         for leaf in _moments(column):
             try:

@@ -1,4 +1,4 @@
-"""What the kit puts around components: a spout that says what it is told, and a record of what is said."""
+"""Stand-ins around the components under test: a spout that emits given tuples, and a record of tuples."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Wire:
         self.brought: dict[int, int] = {}
         #: task id → most tuples that ever waited at it
         self.most_queued: dict[int, int] = {}
-        #: set by a failure: whoever waits is to give up
+        #: set by a failure: all waits end
         self.stopping = False
 
     def carry(self, prefix: bytes, payload: bytes) -> None:

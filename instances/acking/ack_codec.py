@@ -81,7 +81,7 @@ def _decode_many(anchors: bytes, tuples: int) -> list[TrackedId | None]:
 
 
 class Acks(NamedTuple):
-    """What one bolt task tells one spout task."""
+    """The acks and fails of one bolt task for one spout task."""
 
     #: roots whose only copy was acked, and nothing had been made of it: the value is the root again
     whole: list[int]

@@ -50,7 +50,7 @@ class Anchored(msgspec.Struct, gc=False, eq=False):
             into[self.root] = into.get(self.root, 0) ^ edge
 
     def settle(self) -> dict[int, int]:
-        """What is owed, root by root: it is told once."""
+        """Root → the value still to be acked; a second call returns nothing."""
         root, self.root = self.root, 0
         return {root: self.value} if root else {}
 

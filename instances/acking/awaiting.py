@@ -40,7 +40,7 @@ class Awaiting:
         self._ids, self._born = [], []
 
     def hand_over(self) -> bytes:
-        """The task retires: the ids that somebody else is to ack, or nothing if they cannot leave us."""
+        """The task retires: the ids that another task has to ack; empty if they cannot be pickled."""
         ids = [tup_id for _, cut, _ in self._cut for tup_id in cut] + self._ids
         try:
             return pickle.dumps(ids, pickle.HIGHEST_PROTOCOL) if ids else b""

@@ -45,7 +45,7 @@ class Roots:
         self._name = task << _TASK_SHIFT | (incarnation % _TAGS) << _TAG_SHIFT
         self.timeout = timeout
         every = range(self._name, self._name + _COUNT_MASK + 1)
-        #: the names of roots to come: whoever takes one adds that root to `xors` and `ids`
+        #: the names of the next roots: taking one requires adding that root to `xors` and `ids`
         self.names: Iterator[int] = itertools.chain(
             every[count:], itertools.chain.from_iterable(itertools.repeat(every))
         )

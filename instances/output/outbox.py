@@ -118,7 +118,7 @@ class Outbox:
         self._open[lane] = None
         lane.channel.open[lane] = None
         if lane.channel.room() <= 0:
-            # It may be long until a batch leaves and tells how large these rows are.
+            # It may take long until a batch leaves and its encoding shows how large these rows are.
             lane.limit = min(lane.limit, self._fitting(1, len(self.codec.encode(lane.rows))))
         if lane.limit <= 1:
             self.full(lane)

@@ -42,7 +42,7 @@ class Halted(BaseException):
 
 
 class Unguarded:
-    """Of a task whose death nobody looks into."""
+    """The guard of a task without poison detection."""
 
     careful = False
 
@@ -73,7 +73,7 @@ class Guard:
         self._deaths = {bytes.fromhex(name): count for name, count in file.read().deaths.items()}
         self.careful = died or bool(self._deaths)
         self._until = clock() + settings.careful
-        #: told of each tuple that is refused, in words
+        #: called with a description of each refused tuple
         self.on_refused: Callable[[str], None] = lambda _: None
 
     def relax(self) -> None:

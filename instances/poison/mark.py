@@ -22,7 +22,7 @@ Cells = mmap.mmap | bytearray
 
 
 def unseen() -> Cells:
-    """Of a task whose death nobody looks into, as in a test."""
+    """Cells of a task without poison detection, as in a test."""
     return bytearray(_SIZE)
 
 

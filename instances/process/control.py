@@ -93,9 +93,9 @@ class Control:
         self.samples: Callable[[], list[Sample]] = list
         #: has what was lost, and what would be lost with us
         self.losses: LossCounters | None = None
-        #: tells what the task keeps
+        #: returns what the task keeps
         self.held: Callable[[], Held] = Held
-        #: tells since which checkpoint it has not changed
+        #: returns the checkpoint since which the task has not changed
         self.unchanged_since: Callable[[], int] = int
         #: names the task whose credit emit() waits for
         self.held_up_by: Callable[[], str] = str

@@ -210,7 +210,7 @@ class TaskLifecycle:
         self._control.tell()
 
     def _loop(self, task: Task, attention: EventInbox, switching: Switching, run: int) -> None:
-        """Initialize, then one turn after another until told to end."""
+        """Initialize, then one turn after another until the process has to stop."""
         parts, control = task.parts, self._control
         component = parts.plan.logical.component(parts.context.get_component_id())
         call = "next_tuple" if component.kind == "spout" else "process"

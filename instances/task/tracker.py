@@ -71,7 +71,7 @@ class Tracker:
         """Begin a tree before any of its tuples leaves, so that no ack can come too early."""
         if copies == 0:
             now = self._clock()
-            self.acked.append(Over([tup_id], [now], now))  # nobody reads it
+            self.acked.append(Over([tup_id], [now], now))  # it goes to no task
             return ()
         edges = [random_bits(64) for _ in range(copies)]
         xor = functools.reduce(operator.xor, edges) if copies > 1 else None

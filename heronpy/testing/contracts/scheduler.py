@@ -217,7 +217,7 @@ class SchedulerContract(abc.ABC):
 
 
 def plan(*containers: int) -> PackingPlan:
-    """A plan with these containers and nobody in them."""
+    """A plan with these containers and no tasks in them."""
     return PackingPlan(
         "contract", "test", tuple(ContainerPlan(each, (), Resources()) for each in containers), 1
     )

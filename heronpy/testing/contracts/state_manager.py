@@ -20,7 +20,7 @@ from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, TimedOut,
 from heronpy.kernel.names import NAME
 from heronpy.kernel.plugin.state_manager import StateManager
 
-#: how long a change may take to be told, and how long nothing is told before we believe it
+#: longest delay of a notification, and how long without one proves that none comes
 SOON = 5.0
 QUIET = 0.1
 
@@ -79,7 +79,7 @@ class Told:
             return called
 
     def until(self, true: Callable[[], bool]) -> bool:
-        """Look again each time we are told, as users of watches do."""
+        """Read again after each notification, as users of watches do."""
         while not true():
             if not self.within(SOON):
                 return False
@@ -471,7 +471,7 @@ class StateManagerContract(abc.ABC):
 
 
 def increment(client: StateManager, path: str) -> None:
-    """Add one to a number in a node, however often somebody else is first."""
+    """Increment a number in a node; retry after each lost race."""
     while True:
         node = client.get(path)
         with contextlib.suppress(VersionConflict):
