@@ -254,7 +254,7 @@ def test_inputs_must_agree_on_the_length_of_the_key() -> None:
     )
     with pytest.raises(
         DefinitionError,
-        match=r"'count' cannot use self.state: it groups 'words' by word and 'words' by word, n, which are",
+        match=r"'count' cannot use self.state: it groups 'words' by word and 'words' by word, n, and these",
     ):
         state_of(mixed, 2, Bolt)
     alike = plan_of(edge("fields", "word"), edge("fields", "n", stream="more"), edge("all", stream="all"))
