@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from heronpy.container.execution import await_execution, is_current, read_execution
 from heronpy.container.executor.desired_children import wanted_children
@@ -20,6 +20,7 @@ from heronpy.container.executor.reaper import end_strangers, reap
 from heronpy.container.executor.supervisor import DesiredChild, Moment, Supervisor
 from heronpy.container.folders import make_sockets_folder
 from heronpy.container.processes.child import Start, configure_logging, log_caps
+from heronpy.container.processes.roles import ROLES
 from heronpy.container.processes.zygote_client import CHILD, ZYGOTE, ZygoteClient, spawn
 from heronpy.container.restart_policy import RestartPolicy
 from heronpy.container.watchdog.for_scheduler import SchedulerWatchdog
@@ -34,7 +35,7 @@ from heronpy.kernel.errors import (
     VersionConflict,
 )
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.launch import TopologyLaunch
+from heronpy.kernel.launch import Role, TopologyLaunch
 from heronpy.kernel.liveness.heartbeat_node import HeartbeatNode
 from heronpy.kernel.liveness.lifeline import has_beaten
 from heronpy.kernel.logs.log_file import cap_logs
@@ -42,7 +43,7 @@ from heronpy.kernel.machine.private import make_private
 from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.plugin.opening import open_state
+from heronpy.kernel.plugin.opening import installed, open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.kernel.tree.mending import Mender
 from heronpy.kernel.tree.paths import Execution, Tree
@@ -338,16 +339,23 @@ def _clock() -> Moment:
     return Moment(time.monotonic(), time.time())
 
 
-def main(argv: Sequence[str], zygote: Sequence[str] = ZYGOTE, child: Sequence[str] = CHILD) -> int:
+def main(
+    argv: Sequence[str],
+    roles: Mapping[Role, str] = ROLES,
+    zygote: Sequence[str] = ZYGOTE,
+    child: Sequence[str] = CHILD,
+) -> int:
     """`python -m heronpy.container.executor.main LAUNCH_FILE CONTAINER_ID [--lifeline]`."""
     launch_file, container = os.path.abspath(argv[0]), int(argv[1])
     lifeline = take_lifeline() if "--lifeline" in argv else None
-    nursery = ZygoteClient(launch_file, zygote)
-    # it imports while we do the same
-    nursery.open()
     launch = TopologyLaunch.read_or_exit(launch_file)
     configure_logging(launch)
-    state = open_state(Config.from_plain(launch.config))
+    config, registry = Config.from_plain(launch.config), installed()
+    # imported before the fork, for both; the state manager that is opened after it has threads
+    registry.state_manager(config.text("state.manager"))
+    nursery = ZygoteClient(launch_file, container, zygote)
+    nursery.fork_zygote(launch, roles)
+    state = open_state(config, registry)
     try:
         return run_container(launch_file, container, state, nursery, child, lifeline)
     finally:

@@ -19,6 +19,11 @@ ROLES: Mapping[Role, str] = {
 }
 
 
+def roles_in(container: int) -> tuple[Role, ...]:
+    """The roles that children of this container have, see `wanted_children`."""
+    return tuple(role for role in ROLES if (role == "topology_master") == (container == 0))
+
+
 def load(roles: Mapping[Role, str], role: Role) -> Run:
     run = cast("Run", import_module(roles[role]).run)
     # every role has a second thread; of what the zygote has prepared nothing is done again

@@ -10,14 +10,19 @@ import logging
 import os
 import socket
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import msgspec
 
-from heronpy.container.processes.child import Start, configure_logging, enter
-from heronpy.container.processes.roles import ROLES
+from heronpy.container.processes.child import CRASHED, Start, configure_logging, enter
+from heronpy.container.processes.roles import ROLES, roles_in
+from heronpy.container.processes.title import set_title
+from heronpy.kernel.config import Config
+from heronpy.kernel.errors import PluginError
 from heronpy.kernel.launch import Role, TopologyLaunch
-from heronpy.kernel.plugin.opening import installed
+from heronpy.kernel.plugin.opening import import_used
 from heronpy.kernel.structs import prepare_structs
 
 #: no request or reply is longer
@@ -38,8 +43,11 @@ class Forked(msgspec.Struct, frozen=True):
 class Zygote:
     """Serves fork requests until its socket is closed."""
 
-    def __init__(self, launch: TopologyLaunch, requests: socket.socket, roles: Mapping[Role, str]) -> None:
+    def __init__(
+        self, launch: TopologyLaunch, container: int, requests: socket.socket, roles: Mapping[Role, str]
+    ) -> None:
         self._launch = launch
+        self._container = container
         self._requests = requests
         self._roles = roles
 
@@ -59,14 +67,18 @@ class Zygote:
                 self._requests.send(msgspec.json.encode(reply))
 
     def _warm_up(self) -> None:
-        for module in self._roles.values():
+        for role in roles_in(self._container):
+            module = self._roles[role]
             try:
                 importlib.import_module(module)
             except Exception as error:
                 # the child that needs the module reports it in its own log
                 log.warning("could not import %s: %s", module, error)
         # imported here once: a task that imports it when it saves or loads keeps others waiting
-        installed()
+        try:
+            import_used(Config.from_plain(self._launch.config))
+        except PluginError as error:
+            log.warning("%s", error)
         prepare_structs()
         # frozen objects are never visited by a child's collector, so their pages stay shared
         gc.collect()
@@ -121,13 +133,34 @@ def _close_all_but(lifeline: int) -> None:
     os.closerange(lifeline + 1, os.sysconf("SC_OPEN_MAX"))
 
 
-def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> None:
-    """`python -m heronpy.container.processes.zygote LAUNCH_FILE FD`."""
-    launch_file, descriptor = argv
-    launch = TopologyLaunch.read_or_exit(launch_file)
+def serve(launch: TopologyLaunch, container: int, requests: socket.socket, roles: Mapping[Role, str]) -> None:
+    """Be the zygote of a container until its executor lets go of the socket."""
+    set_title("zygote", f"heronpy: {launch.topology} zygote (container {container})", launch.work)
     configure_logging(launch)
+    Zygote(launch, container, requests, roles).run()
+
+
+def serve_forked(
+    launch: TopologyLaunch, container: int, requests: socket.socket, roles: Mapping[Role, str]
+) -> NoReturn:
+    """The same in a fork of the executor, of which it keeps what is imported and no descriptor."""
+    code = CRASHED
+    try:
+        _close_all_but(requests.fileno())
+        serve(launch, container, requests, roles)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def main(argv: Sequence[str], roles: Mapping[Role, str] = ROLES) -> None:
+    """`python -m heronpy.container.processes.zygote LAUNCH_FILE CONTAINER_ID FD`."""
+    launch_file, container, descriptor = argv
+    launch = TopologyLaunch.read_or_exit(launch_file)
     with socket.socket(fileno=int(descriptor)) as requests:
-        Zygote(launch, requests, roles).run()
+        serve(launch, int(container), requests, roles)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from heronpy.container.processes.child import Start
-from heronpy.container.processes.zygote import MESSAGE_BYTES, Forked
+from heronpy.container.processes.zygote import MESSAGE_BYTES, Forked, serve_forked
 from heronpy.kernel.errors import PeerLost
+from heronpy.kernel.launch import Role, TopologyLaunch
 
 ZYGOTE = (sys.executable, "-P", "-m", "heronpy.container.processes.zygote")
 CHILD = (sys.executable, "-P", "-m", "heronpy.container.processes.child")
@@ -46,11 +47,19 @@ def _start(argv: list[str], inherited: int) -> int:
     return os.posix_spawn(argv[0], argv, os.environ, setsigdef=[signal.SIGPIPE])
 
 
+def _pair() -> tuple[socket.socket, socket.socket]:
+    """The executor's end, which never blocks, and the zygote's."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.setblocking(False)
+    return ours, theirs
+
+
 class ZygoteClient:
     """The executor's end of the zygote. Never blocks; replies come when the socket is readable."""
 
-    def __init__(self, launch_file: str, command: Sequence[str] = ZYGOTE) -> None:
+    def __init__(self, launch_file: str, container: int, command: Sequence[str] = ZYGOTE) -> None:
         self._launch_file = launch_file
+        self._container = container
         self._command = command
         self._socket: socket.socket | None = None
         self._queue: collections.deque[tuple[Start, int]] = collections.deque()
@@ -63,13 +72,26 @@ class ZygoteClient:
         return self._socket.fileno() if self._socket is not None else -1
 
     def open(self) -> None:
-        """Start a zygote if there is none."""
+        """Start a zygote with a fresh interpreter, if there is none."""
         if self._socket is not None:
             return
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = _pair()
         with theirs:
-            self.pid = _start([*self._command, self._launch_file, str(theirs.fileno())], theirs.fileno())
-        ours.setblocking(False)
+            words = [self._launch_file, str(self._container), str(theirs.fileno())]
+            self.pid = _start([*self._command, *words], theirs.fileno())
+        self._socket = ours
+
+    def fork_zygote(self, launch: TopologyLaunch, roles: Mapping[Role, str]) -> None:
+        """Fork the first zygote: what it has in common with this process is imported once.
+
+        Only while this process has one thread and holds nothing that two must not share.
+        """
+        ours, theirs = _pair()
+        self.pid = os.fork()
+        if self.pid == 0:
+            ours.close()
+            serve_forked(launch, self._container, theirs, roles)
+        theirs.close()
         self._socket = ours
 
     def fork(self, start: Start, lifeline: int) -> None:

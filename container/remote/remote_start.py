@@ -26,8 +26,8 @@ from heronpy.kernel.formats import SESSION
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.machine.private import make_private, private, require_private
 from heronpy.kernel.machine.sessions import Session
-from heronpy.kernel.plugin import Registry, StateManager
-from heronpy.kernel.plugin.opening import installed, open_state
+from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.plugin.opening import import_used, open_state
 from heronpy.kernel.plugin.scheduler import HOPELESS
 from heronpy.kernel.tree.paths import Tree
 
@@ -117,14 +117,6 @@ def sweep(own: Path) -> None:
                     os.close(lock)
 
 
-def refuse_missing_plugins(config: Config, registry: Registry) -> None:
-    """Each plugin that the settings name must have come along."""
-    registry.state_manager(config.text("state.manager"))
-    registry.checkpoint_store(config.text("checkpoint.store"))
-    for sink in config.words("metrics.sinks"):
-        registry.metric_sink(sink)
-
-
 def main(argv: Sequence[str]) -> int:
     """Words: `container LAUNCH LOCK K [--lifeline]`, or `host LAUNCH LOCK`."""
     role, launch_file, lock, *words = argv
@@ -133,7 +125,8 @@ def main(argv: Sequence[str]) -> int:
     with contextlib.suppress(PermissionError):  # this process was started in a session of its own
         os.setsid()
     try:
-        refuse_missing_plugins(config, installed())
+        # each plugin that the settings name must have come along
+        import_used(config)
         state = open_state(config)
     except PluginError as error:
         print(f"error: {os.uname().nodename}: {error}", file=sys.stderr)
@@ -157,7 +150,7 @@ def _contain(guest: RemoteStart, state: StateManager, container: int, *, lifelin
     guest.succeed(container)
     line = take_lifeline() if lifeline else None
     guest.write_output_to(f"container-{container}")
-    nursery = ZygoteClient(str(guest.launch_file))
+    nursery = ZygoteClient(str(guest.launch_file), container)
     nursery.open()
     return run_container(str(guest.launch_file), container, state, nursery, lifeline=line)
 

@@ -21,6 +21,15 @@ def installed() -> Registry:
     return Registry.load()
 
 
+def import_used(config: Config) -> None:
+    """Import what the processes of a container use; PluginError when one of these plugins is missing."""
+    registry = installed()
+    registry.state_manager(config.text("state.manager"))
+    registry.checkpoint_store(config.text("checkpoint.store"))
+    for sink in config.words("metrics.sinks"):
+        registry.metric_sink(sink)
+
+
 def open_state(config: Config, registry: Registry | None = None) -> StateManager:
     """An initialized state manager; close it when done."""
     state = (registry or installed()).state_manager(config["state.manager"])()

@@ -38,16 +38,30 @@ KINDS = {
 }
 
 
+class Origin(msgspec.Struct, frozen=True):
+    """Where a plugin came from."""
+
+    #: distribution and version, for a person
+    text: str
+    #: name of the distribution; empty when the plugin was registered in this process
+    distribution: str = ""
+
+
 class Provided(msgspec.Struct, frozen=True):
     """One thing that one plugin provides."""
 
     kind: str
     name: str
-    value: Any
+    #: the hook's answer, which may import a class only when it is looked up
+    answer: Mapping[str, Any]
     #: distribution and version it came from
     origin: str
     #: name of the distribution; empty when it was registered in this process
     distribution: str = ""
+
+    @property
+    def value(self) -> Any:
+        return self.answer[self.name]
 
 
 class Registry:
@@ -56,35 +70,43 @@ class Registry:
     A plugin that cannot be loaded is left out and listed in `broken`; only a request for it is an error.
     """
 
-    def __init__(self, plugins: pluggy.PluginManager, broken: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        plugins: pluggy.PluginManager,
+        broken: Mapping[str, str] = {},
+        origins: Mapping[str, Origin] = {},
+    ) -> None:
+        """`origins` has those that did not come from this process, by the name they are registered with."""
         self._provided: dict[tuple[str, str], Provided] = {}
         #: where a plugin came from → why it is left out
-        self.broken = dict(broken or {})
-        for _, plugin in plugins.list_name_plugin():
+        self.broken = dict(broken)
+        for name, plugin in plugins.list_name_plugin():
             if plugin is None:
                 continue
-            distribution, origin = _origin(plugins, plugin)
+            origin = origins.get(name) or Origin(f"{name} (registered in process)")
             try:
-                self._add_all(_answers(plugins, plugin, distribution, origin))
+                self._add_all(_answers(plugins, plugin, origin))
             except Exception as error:
-                self.broken[origin] = _reason(error)
-        for origin, reason in self.broken.items():
-            log.warning("the plugin %s cannot be used and is left out: %s", origin, reason)
+                self.broken[origin.text] = _reason(error)
+        for left_out, reason in self.broken.items():
+            log.warning("the plugin %s cannot be used and is left out: %s", left_out, reason)
 
     @classmethod
     def load(cls) -> Registry:
         """Load every entry point of the group `heronpy`."""
         plugins = pluggy.PluginManager(hookspecs.PROJECT)
         plugins.add_hookspecs(hookspecs)
-        broken = {}
+        broken, origins = {}, {}
         for origin, entry in _entry_points():
+            name = f"{origin.text}: {entry.name}"
             try:
-                plugins.load_setuptools_entrypoints(hookspecs.PROJECT, entry)
+                plugins.register(entry.load(), name)
+                origins[name] = origin
             except Exception as error:
-                broken[origin] = _reason(error)
-                if plugins.has_plugin(entry):
-                    plugins.unregister(name=entry)
-        return cls(plugins, broken)
+                broken[origin.text] = _reason(error)
+                if plugins.has_plugin(name):
+                    plugins.unregister(name=name)
+        return cls(plugins, broken, origins)
 
     def resource_manager(self, name: str) -> type[ResourceManager]:
         return cast("type[ResourceManager]", self.provided("packing", name).value)
@@ -130,18 +152,22 @@ class Registry:
         self._provided |= {(provided.kind, provided.name): provided for provided in answers}
 
 
-def _entry_points() -> list[tuple[str, str]]:
-    """Distribution and name of each, whether or not it can be loaded; our own first, which none replaces."""
-    found = {
-        (not entry.value.startswith(BUILT_IN), f"{each.metadata['Name']} {each.version}", entry.name)
-        for each in importlib.metadata.distributions()
-        for entry in each.entry_points
-        if entry.group == hookspecs.PROJECT
-    }
-    return [(origin, name) for _, origin, name in sorted(found)]
+def _entry_points() -> list[tuple[Origin, importlib.metadata.EntryPoint]]:
+    """All of them, whether or not they can be loaded; our own first, which none replaces."""
+    found: dict[tuple[bool, str, str], tuple[Origin, importlib.metadata.EntryPoint]] = {}
+    for each in importlib.metadata.distributions():
+        for entry in each.entry_points:
+            if entry.group == hookspecs.PROJECT:
+                name = each.metadata["Name"]
+                origin = Origin(f"{name} {each.version}", name)
+                # a distribution is found once for each place in sys.path that leads to it: the first counts
+                found.setdefault(
+                    (not entry.value.startswith(BUILT_IN), origin.text, entry.name), (origin, entry)
+                )
+    return [found[key] for key in sorted(found)]
 
 
-def _answers(plugins: pluggy.PluginManager, plugin: object, distribution: str, origin: str) -> list[Provided]:
+def _answers(plugins: pluggy.PluginManager, plugin: object, origin: Origin) -> list[Provided]:
     found = []
     for caller in plugins.get_hookcallers(plugin) or ():
         if caller.name not in KINDS:
@@ -151,7 +177,7 @@ def _answers(plugins: pluggy.PluginManager, plugin: object, distribution: str, o
             if implementation.plugin is plugin:
                 answer = _answer(caller.name, implementation)
                 kind = KINDS[caller.name]
-                found += [Provided(kind, name, value, origin, distribution) for name, value in answer.items()]
+                found += [Provided(kind, name, answer, origin.text, origin.distribution) for name in answer]
     return found
 
 
@@ -167,12 +193,3 @@ def _reason(error: Exception) -> str:
     """In one line; a plugin may raise anything when it is imported."""
     words = " ".join(str(error).split())
     return words if isinstance(error, ImportError | PluginError) else f"{type(error).__name__}: {words}"
-
-
-def _origin(plugins: pluggy.PluginManager, plugin: object) -> tuple[str, str]:
-    """The distribution's name, and what to show a person."""
-    for candidate, distribution in plugins.list_plugin_distinfo():
-        if candidate is plugin:
-            found = cast("importlib.metadata.Distribution", distribution)
-            return found.metadata["Name"], f"{found.metadata['Name']} {found.version}"
-    return "", f"{plugins.get_name(plugin)} (registered in process)"

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heronpy.kernel.plugin import CheckpointStore, hookimpl
-from heronpy.plugins.checkpoints.fsspec import FsspecStore
-from heronpy.plugins.checkpoints.localfs import LocalFsStore
+from heronpy.kernel.plugin.imported_later import ImportedLater
 
 
 @hookimpl
 def heron_checkpoint_stores() -> Mapping[str, type[CheckpointStore]]:
-    return {"localfs": LocalFsStore, "fsspec": FsspecStore}
+    return ImportedLater(
+        {
+            "localfs": "heronpy.plugins.checkpoints.localfs:LocalFsStore",
+            "fsspec": "heronpy.plugins.checkpoints.fsspec:FsspecStore",
+        }
+    )

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heronpy.kernel.plugin import MetricSink, hookimpl
-from heronpy.plugins.metrics.jsonl import JsonLines
-from heronpy.plugins.metrics.prometheus import Prometheus
+from heronpy.kernel.plugin.imported_later import ImportedLater
 
 
 @hookimpl
 def heron_metric_sinks() -> Mapping[str, type[MetricSink]]:
-    return {JsonLines.name: JsonLines, Prometheus.name: Prometheus}
+    return ImportedLater(
+        {
+            "jsonl": "heronpy.plugins.metrics.jsonl:JsonLines",
+            "prometheus": "heronpy.plugins.metrics.prometheus:Prometheus",
+        }
+    )

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heronpy.kernel.plugin import Scheduler, hookimpl
+from heronpy.kernel.plugin.imported_later import ImportedLater
 
 
 @hookimpl
 def heron_schedulers() -> Mapping[str, type[Scheduler]]:
-    from heronpy.plugins.scheduler.local import LocalScheduler
-    from heronpy.plugins.scheduler.spark import SparkScheduler
-    from heronpy.plugins.scheduler.yarn import YarnScheduler
-
-    return {"local": LocalScheduler, "spark": SparkScheduler, "yarn": YarnScheduler}
+    return ImportedLater(
+        {
+            "local": "heronpy.plugins.scheduler.local:LocalScheduler",
+            "spark": "heronpy.plugins.scheduler.spark:SparkScheduler",
+            "yarn": "heronpy.plugins.scheduler.yarn:YarnScheduler",
+        }
+    )

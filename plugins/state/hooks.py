@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from heronpy.kernel.plugin.hookspecs import hookimpl
-from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.plugins.state.localfs.manager import LocalFsStateManager
-from heronpy.plugins.state.zookeeper.manager import ZooKeeperStateManager
+from heronpy.kernel.plugin import StateManager, hookimpl
+from heronpy.kernel.plugin.imported_later import ImportedLater
 
 
 @hookimpl
 def heron_state_managers() -> Mapping[str, type[StateManager]]:
-    return {"localfs": LocalFsStateManager, "zookeeper": ZooKeeperStateManager}
+    return ImportedLater(
+        {
+            "localfs": "heronpy.plugins.state.localfs.manager:LocalFsStateManager",
+            "zookeeper": "heronpy.plugins.state.zookeeper.manager:ZooKeeperStateManager",
+        }
+    )

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heronpy.kernel.plugin import Uploader, hookimpl
-from heronpy.plugins.uploader.fsspec import FsspecUploader
-from heronpy.plugins.uploader.localfs import LocalFsUploader
+from heronpy.kernel.plugin.imported_later import ImportedLater
 
 
 @hookimpl
 def heron_uploaders() -> Mapping[str, type[Uploader]]:
-    return {"localfs": LocalFsUploader, "fsspec": FsspecUploader}
+    return ImportedLater(
+        {
+            "localfs": "heronpy.plugins.uploader.localfs:LocalFsUploader",
+            "fsspec": "heronpy.plugins.uploader.fsspec:FsspecUploader",
+        }
+    )

@@ -57,6 +57,7 @@ def run(launch, child):
         beat(child.lifeline)
     return 7
 '''
+TOYS = dict.fromkeys(ROLES, "toy_roles")
 
 
 class Topology:
@@ -110,8 +111,9 @@ class Topology:
     def executor(self, container: int) -> Iterator[subprocess.Popen[bytes]]:
         zygote, child = self.command("zygote"), self.command("child")
         program = (
-            "import sys; from heronpy.container.executor.main import main;"
-            f"sys.exit(main(sys.argv[1:], {zygote!r}, {child!r}))"
+            f"import sys; sys.path.append({str(self.work)!r});"
+            "from heronpy.container.executor.main import main;"
+            f"sys.exit(main(sys.argv[1:], {TOYS!r}, {zygote!r}, {child!r}))"
         )
         argv = [sys.executable, "-P", "-c", program, str(self.launch_file), str(container)]
         with subprocess.Popen(argv, start_new_session=True) as running:
@@ -134,10 +136,9 @@ class Topology:
 
     def command(self, module: str) -> list[str]:
         """A command line like `python -m module`, with toy roles."""
-        role = dict.fromkeys(ROLES, "toy_roles")
         program = (
             f"import sys; sys.path.append({str(self.work)!r});"
-            f"from heronpy.container.{module} import main; main(sys.argv[1:], {role!r})"
+            f"from heronpy.container.{module} import main; main(sys.argv[1:], {TOYS!r})"
         )
         return [sys.executable, "-P", "-c", program]
 
@@ -235,6 +236,19 @@ def test_sigterm_ends_everybody_and_clears_the_sockets(
     assert not sockets.exists()
     ended = topology.node()
     assert (ended.incarnation, ended.pid, ended.children) == (1, 0, {})
+
+
+def test_the_zygote_is_forked_and_keeps_only_its_socket(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    topology.settle()
+    (zygote,) = children_of(executor.pid) - set(topology.running().values())
+    title = Path(f"/proc/{zygote}/cmdline").read_bytes()
+    assert title.startswith(b"heronpy: words zygote (container 1)\0")
+    others = [Path(f"/proc/{zygote}/fd/{each}").readlink() for each in os.listdir(f"/proc/{zygote}/fd")]
+    # its output is the executor's, which may be any kind of file
+    assert len(others) == 4
+    assert len([each for each in others if str(each).startswith("socket:")]) >= 1
 
 
 def test_the_death_of_the_zygote_is_noticed_by_nobody(

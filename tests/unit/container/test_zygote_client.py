@@ -15,13 +15,14 @@ import pytest
 
 from heronpy.container.folders import create_launch
 from heronpy.container.processes.child import CRASHED, Start
+from heronpy.container.processes.roles import ROLES
 from heronpy.container.processes.zygote import Forked
 from heronpy.container.processes.zygote_client import ZygoteClient, spawn
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PeerLost
-from heronpy.kernel.launch import Child
+from heronpy.kernel.launch import Child, Role
 
-ROLES = '''
+NURSERY_ROLES = '''
 import logging, os, random, select, sys, threading
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def run(launch, child):
         select.select([child.lifeline], [], [])
     return child.task
 '''
+TOYS: dict[Role, str] = dict.fromkeys(ROLES, "nursery_roles")
 
 
 class Family:
@@ -50,14 +52,16 @@ class Family:
 
     def __init__(self, config: Config, folder: Path) -> None:
         self.folder = folder
-        (folder / "nursery_roles.py").write_text(ROLES)
+        (folder / "nursery_roles.py").write_text(NURSERY_ROLES)
         program = (
             f"import sys; sys.path.append({str(folder)!r});"
-            "from heronpy.container.{} import main; main(sys.argv[1:], {{'instance': 'nursery_roles'}})"
+            "from heronpy.container.{} import main; main(sys.argv[1:], {!r})"
         )
         self.launch_file = str(create_launch(config, "nursery"))
-        self.nursery = ZygoteClient(self.launch_file, [sys.executable, "-P", "-c", program.format("zygote")])
-        self.child_command = [sys.executable, "-P", "-c", program.format("child")]
+        self.nursery = ZygoteClient(
+            self.launch_file, 1, [sys.executable, "-P", "-c", program.format("zygote", TOYS)]
+        )
+        self.child_command = [sys.executable, "-P", "-c", program.format("child", TOYS)]
         self.count = 0
 
     def start_of(self, name: str, task: int = 0) -> Start:

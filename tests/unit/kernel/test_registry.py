@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -52,6 +54,27 @@ def test_built_ins_come_through_entry_points_with_their_origin() -> None:
         ("checkpoint store", "localfs"),
         ("uploader", "fsspec"),
     } <= listing.keys()
+
+
+def test_a_process_imports_of_the_built_ins_what_it_uses() -> None:
+    program = (
+        "import sys; from heronpy.kernel.plugin.opening import installed;"
+        "before = len(installed().listing()), 'heronpy.plugins.state.localfs.manager' in sys.modules;"
+        "installed().state_manager('localfs');"
+        "print(*before, *sorted(each for each in sys.modules if each.startswith('heronpy.plugins.s')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    number, early, *imported = done.stdout.split()
+    assert (int(number) >= 14, early) == (True, "False")
+    assert "heronpy.plugins.state.localfs.manager" in imported
+    assert not any("zookeeper" in each or "spark" in each or "yarn" in each for each in imported)
+
+
+def test_each_built_in_is_where_its_hook_says() -> None:
+    for provided in Registry.load().listing():
+        if provided.distribution == "heron-py":
+            assert provided.value.__module__.startswith("heronpy.plugins.")
+            assert getattr(provided.value, "name", provided.name) == provided.name
 
 
 def test_a_class_is_found_by_its_name() -> None:
