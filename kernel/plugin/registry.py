@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +13,8 @@ from heronpy.kernel.errors import PluginError, did_you_mean
 from heronpy.kernel.plugin import hookspecs
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
     from heronpy.kernel.plugin.metric_sink import MetricSink
     from heronpy.kernel.plugin.resource_manager import ResourceManager
@@ -152,10 +153,12 @@ class Registry:
         self._provided |= {(provided.kind, provided.name): provided for provided in answers}
 
 
-def _entry_points() -> list[tuple[Origin, importlib.metadata.EntryPoint]]:
+def _entry_points() -> list[tuple[Origin, EntryPoint]]:
     """All of them, whether or not they can be loaded; our own first, which none replaces."""
-    found: dict[tuple[bool, str, str], tuple[Origin, importlib.metadata.EntryPoint]] = {}
-    for each in importlib.metadata.distributions():
+    from importlib.metadata import distributions  # dear, and not every process looks for plugins
+
+    found: dict[tuple[bool, str, str], tuple[Origin, EntryPoint]] = {}
+    for each in distributions():
         for entry in each.entry_points:
             if entry.group == hookspecs.PROJECT:
                 name = each.metadata["Name"]
