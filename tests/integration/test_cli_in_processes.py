@@ -19,6 +19,14 @@ pytestmark = pytest.mark.cluster
 
 HERONPY = Path(sys.executable).parent / "heronpy"
 
+
+@pytest.fixture
+def engine(engine: Engine) -> Engine:
+    """Every verb is a command here."""
+    engine.here = frozenset()
+    return engine
+
+
 #: a spout that prints, logs and closes
 HELLO = """
 import time

@@ -14,6 +14,7 @@ def test_a_paused_topology_emits_nothing_until_it_is_activated(engine: Engine, t
     def emitted() -> int:
         return int.from_bytes((tmp_path / "emitted").read_bytes(), "little")
 
+    engine.here = frozenset()  # the verbs as commands
     engine.ok("submit", str(TOPOLOGIES / "witnessed.py"), str(tmp_path))
     with Watching(engine, "Witnessed") as watching:
 
