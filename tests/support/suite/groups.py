@@ -1,4 +1,7 @@
-"""A pytest plugin: tests that share what is dear to start run in one process, however many there are."""
+"""A pytest plugin: tests that share what is dear to start run in one process, however many there are.
+
+Those that may take long are begun first, so that no worker is left with one of them at the end.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
+from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 #: fixtures that start servers once for a run, and the group of the tests that use them; the first one counts
 SERVERS = {
@@ -32,8 +36,34 @@ def group_of(item: pytest.Function) -> str | None:
     return None
 
 
+#: when so few are left, workers have no supply of them any more
+LAST = 40
+
+
+class EvenEnd(LoadGroupScheduling):  # type: ignore[misc]
+    """Gives a worker one test beyond the one that it runs when few are left: another may be idle before."""
+
+    def _reschedule(self, node: WorkerController) -> None:
+        supplied = self._pending_of(self.assigned_work[node]) > 1
+        if not (supplied and 0 < len(self.workqueue) < LAST):
+            super()._reschedule(node)
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadGroupScheduling:
-    return LoadGroupScheduling(config, log)
+    return EvenEnd(config, log)
+
+
+def may_take(item: pytest.Item) -> float:
+    """Seconds after which the test is given up: long ones have longer than usual."""
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark else float(item.config.getini("timeout"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Groups are given to workers by their size, tests without one in this order."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=may_take, reverse=True)
 
 
 def _id_with_group(item: pytest.Item) -> str:
