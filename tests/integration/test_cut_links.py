@@ -22,10 +22,10 @@ from support.schedulers.machines import install
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
-#: more than is ever emitted: spouts run at full speed until they are paused
+#: more than is ever emitted: spouts run until they are paused
 ENDLESS = 1 << 31
 
-#: tuples a second where the flow must last until the cut
+#: tuples a second where the flow must last until the cut, or full speed proves no more
 RATE = 4_000
 
 #: file of a topology, and what an entry of its ledger looks like
@@ -189,7 +189,7 @@ def test_at_most_once_loses_repeats_and_reorders_nothing(engine: Engine, network
 
 def test_at_least_once_needs_no_replay(engine: Engine, network: Network) -> None:
     longer_than_any_cut = {"topology.message.timeout.secs": "30"}
-    running = Running(engine, network, "Replaying", longer_than_any_cut)
+    running = Running(engine, network, "Replaying", longer_than_any_cut, ENDLESS, RATE)
     processes = running.processes()
     healed = [running.suffer(fault, seconds) for fault, seconds in random_faults()]
     print(f"median {statistics.median(healed):.2f} s")

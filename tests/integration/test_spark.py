@@ -46,7 +46,7 @@ def spark(spark_cluster: SparkCluster, reachable_zookeeper: ZooKeeper, tmp_path:
 
 
 def test_the_same_file_counts_exactly_and_leaves_nothing(spark: OnSpark, tmp_path: Path) -> None:
-    total = 300_000
+    total = 60_000
 
     def arrived() -> int:
         return sum(path.stat().st_size for path in tmp_path.glob("ledger-*")) // LEDGER.size

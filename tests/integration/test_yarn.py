@@ -70,7 +70,7 @@ class Siege:
 
 
 def test_the_same_file_counts_exactly_and_leaves_nothing(yarn: OnYarn, tmp_path: Path) -> None:
-    total = 300_000
+    total = 60_000
 
     def arrived() -> int:
         return sum(path.stat().st_size for path in tmp_path.glob("ledger-*")) // LEDGER.size
