@@ -22,7 +22,7 @@ from heronpy.container.scheduler.scheduler_loop import SchedulerLoop
 from heronpy.container.scheduler.scheduler_process import MODULE, SchedulerNode
 from heronpy.container.teardown import vanished
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import HeronError, NodeExists, UserError
+from heronpy.kernel.errors import DamagedNode, HeronError, NodeExists, UserError
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.machine.private import make_private, private
@@ -166,7 +166,8 @@ def _claim(launch: TopologyLaunch, state: StateManager, registry: Registry) -> S
     node = SchedulerNode.of_this_process({})
     try:
         state.create(tree.scheduler, NODE.encode(node), ephemeral=True)
-    except NodeExists:
+    except (NodeExists, DamagedNode):
+        # one that is damaged and was not removed has an owner, which makes it again
         log.info("another process has %s", name)
         return None
     if not is_current(state, launch):

@@ -75,7 +75,8 @@ class Watchdog:
         try:
             value = NODE.encode(SchedulerNode.of_this_process({}))
             self._state.create(self._tree.keeper, value, ephemeral=True)
-        except NodeExists:
+        except (NodeExists, DamagedNode):
+            # one that is damaged and was not removed has an owner, which makes it again
             self._stopping = True
         return session
 

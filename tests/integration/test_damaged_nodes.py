@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.faults.damage import DISK_DAMAGES, damage_node
-from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.faults.damage import DISK_DAMAGES, damage_node, value_file
+from support.running.engine import TOPOLOGIES, Engine, end_all, wait_until
 from support.running.watching import Watching
 
 from heronpy.cli.reading.topologies import open_state
@@ -169,8 +169,27 @@ def test_no_damaged_node_loses_or_repeats_a_row_whoever_dies_next(engine: Engine
     assert written(folder) == list(range(NUMBERS)), "the repeated transaction was an empty one"
     # whatever is damaged, and nobody left who would mend it
     for node in NODES:
-        if (engine.home / "state" / NAME / node / "@value").exists():
+        if value_file(engine.home, f"/{NAME}/{node}").exists():
             damage_node(engine.home, f"/{NAME}/{node}", "one bit flipped")
     assert NAME in engine.ok("list")
     engine.ok("kill", NAME)
+    assert engine.leftovers() == []
+
+
+@pytest.mark.cluster
+def test_torn_nodes_without_an_owner_do_not_keep_a_topology_from_starting_again(engine: Engine) -> None:
+    """A power cut may leave an ephemeral node's file without its bytes, and nothing of its session."""
+    engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "torn")
+    end_all(engine)
+    for node in ("scheduler", "master", "containers/1/pulse"):
+        damage_node(engine.home, f"/torn/{node}", "emptied")
+    for session in (engine.home / "state/@sessions").iterdir():
+        session.unlink()
+
+    started = engine.run("status", "torn")
+
+    assert "the scheduler and the master of torn were gone and are started again" in started.stderr
+    assert "damaged" not in started.stdout
+    wait_until(lambda: engine.status("torn")["state"] == "RUNNING", 30, "a run", engine.log_tails)
+    engine.ok("kill", "torn")
     assert engine.leftovers() == []

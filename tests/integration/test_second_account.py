@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.faults.second_account import STRANGER, as_stranger, shared_folder
-from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.engine import TOPOLOGIES, Engine, end_all, wait_until
 from support.suite.needs import needs_second_account
 
 from heronpy.kernel.launch import TopologyLaunch
@@ -23,16 +23,6 @@ def shared() -> Iterator[Path]:
 
 def sockets_of(engine: Engine, name: str) -> Path:
     return Path(TopologyLaunch.read(engine.home / "topologies" / name / "launch.json").sockets)
-
-
-def end_all(engine: Engine) -> None:
-    """As a reboot does."""
-    dead = engine.processes()
-    for process in dead:
-        process.suspend()  # otherwise one of them starts another again while the rest is killed
-    for process in dead:
-        process.kill()
-    wait_until(lambda: engine.processes() == [], 10, "the end of all")
 
 
 @pytest.mark.cluster

@@ -23,11 +23,12 @@ from heronpy.plugins.state.localfs.sessions import (
     SessionFile,
     dead_sessions,
     forget,
+    has_living_owner,
     is_alive,
     is_dead,
     paths_of,
 )
-from heronpy.plugins.state.localfs.tree import FileTree
+from heronpy.plugins.state.localfs.tree import DamagedOwned, FileTree
 from heronpy.plugins.state.localfs.watcher import FileWatcher
 from heronpy.plugins.state.paths import Segments, node_segments_of, segments_of
 from heronpy.plugins.state.values import check_size
@@ -66,8 +67,12 @@ class LocalFsStateManager(StateManager):
     def get(self, path: str) -> Node:
         segments = segments_of(path)
         with disk_errors(self._folder):
-            record = self._tree.read(segments)
-            if record is not None and self._is_orphan(record):
+            try:
+                record = self._tree.read(segments)
+                orphan = record is not None and self._is_orphan(record)
+            except DamagedOwned:
+                orphan = True
+            if orphan:
                 with self._guard.held():
                     record = self._current(segments)
         if record is None:
@@ -126,13 +131,17 @@ class LocalFsStateManager(StateManager):
     def children(self, path: str) -> list[str]:
         segments = segments_of(path)
         with disk_errors(self._folder):
-            names, owners = self._tree.children(segments)
-            if owners is None:
+            found = self._tree.children(segments)
+            dead = [owner for owner in found.owners if not is_alive(self._root, owner)]
+            if not (dead or found.torn or found.deeper):
+                return found.names
+            if found.deeper:
                 self._reap_dead()
-            elif dead := [owner for owner in owners if not is_alive(self._root, owner)]:
+            elif dead:
                 self._reap_all(dead)
-            else:
-                return names
+            for name in found.torn:
+                with self._guard.held(), contextlib.suppress(DamagedNode):
+                    self._current((*segments, name))
             return self._tree.names(segments)
 
     def watch(self, path: str, callback: Callable[[], None]) -> Watch:
@@ -186,8 +195,15 @@ class LocalFsStateManager(StateManager):
             yield
 
     def _current(self, segments: Segments) -> FileRecord | None:
-        """The valid record. One of a dead owner is removed first, so that watchers see it go."""
-        record = self._tree.read(segments)
+        """The record that counts. What does not count is taken out first, so that watchers see it go."""
+        try:
+            record = self._tree.read(segments)
+        except DamagedOwned as damage:
+            if has_living_owner(self._root, damage.path):
+                raise
+            # a power cut has taken its session, which was over, and not its folder
+            self._tree.drop(segments, durable=False)
+            return None
         if record is not None and self._is_orphan(record):
             self._reap(record.owner)
             # also where its owner could not record it any more
@@ -198,6 +214,8 @@ class LocalFsStateManager(StateManager):
     def _is_durable(self, segments: Segments) -> bool:
         try:
             record = self._tree.read(segments)
+        except DamagedOwned:
+            return False
         except DamagedNode:
             return True
         return record is None or record.durable
@@ -240,10 +258,12 @@ class LocalFsStateManager(StateManager):
         segments = node_segments_of(path)
         try:
             record = self._tree.read(segments)
-        except DamagedNode:
-            # its owner cannot be read; if it has another owner by now, that one makes it again
+        except DamagedOwned:
+            # whose it was cannot be read; if it is another's by now, that one makes it again
             self._tree.drop(segments, durable=False)
             return
+        except DamagedNode:
+            return  # a node that stays has come to its place
         if record is not None and record.owner == session:
             self._tree.drop(segments, durable=False)
 

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
+from heronpy.kernel.errors import DamagedNode
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.node_watch import FileNodeWatch
+from heronpy.plugins.state.localfs.record import FileRecord
 from heronpy.plugins.state.localfs.sessions import is_alive
 from heronpy.plugins.state.localfs.tree import FileTree
 from heronpy.plugins.state.paths import Segments
@@ -37,6 +39,8 @@ class Seen(NamedTuple):
 
 
 NOTHING = Seen(None, (), frozenset())
+#: stands for a value that cannot be read: none that was written has this version
+DAMAGED = FileRecord(b"", -1)
 
 
 class PolledWatch(FileNodeWatch):
@@ -154,8 +158,15 @@ class Poller:
         return 0, 0, 0
 
     def _read(self, segments: Segments) -> Seen:
-        record = self._tree.read(segments)
+        record = self._record(segments)
         children = tuple(self._tree.names(segments))
-        records = [record, *(self._tree.read((*segments, name)) for name in children)]
+        records = [record, *(self._record((*segments, name)) for name in children)]
         owners = frozenset(each.owner for each in records if each is not None and each.owner)
         return Seen(None if record is None else record.version, children, owners)
+
+    def _record(self, segments: Segments) -> FileRecord | None:
+        """What is damaged is there, and another change than its mending is to be told as well."""
+        try:
+            return self._tree.read(segments)
+        except DamagedNode:
+            return DAMAGED

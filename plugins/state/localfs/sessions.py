@@ -101,6 +101,16 @@ def paths_of(root: Descriptor, session: str) -> list[str]:
     return [line for line in lines if is_node_path(line)]
 
 
+def has_living_owner(root: Descriptor, path: str) -> bool:
+    """Whether a session whose process lives wrote this path down: it does so before it makes the node."""
+    folder = os.open(SESSIONS, _READ | os.O_DIRECTORY, dir_fd=root.fileno())
+    try:
+        found = os.listdir(folder)
+    finally:
+        os.close(folder)
+    return any(path in paths_of(root, session) and is_alive(root, session) for session in found)
+
+
 def forget(root: Descriptor, session: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(f"{SESSIONS}/{session}", dir_fd=root.fileno())

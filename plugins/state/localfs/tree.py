@@ -9,6 +9,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.names import NAME
@@ -17,13 +18,33 @@ from heronpy.plugins.state.localfs.record import FileRecord, decode
 from heronpy.plugins.state.localfs.spare import keep_spare, put_into_spare
 from heronpy.plugins.state.paths import Segments
 
+#: the value of a node that stays, and that of an ephemeral one. The name says which: after a power cut there
+#: may be the name of a file that was not synced, and nothing in it.
 VALUE = "@value"
+OWNED = "@owned"
+VALUES = (VALUE, OWNED)
 TMP = "@tmp"
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 #: errors that mean "no node there": missing, a stray file, a symbolic link
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+class DamagedOwned(DamagedNode):
+    """The value of an ephemeral node is damaged, so that it does not say who owns it."""
+
+
+class Children(NamedTuple):
+    """The children of a node, as far as it takes to find those whose owner has died."""
+
+    names: list[str]
+    #: sessions that own some of them
+    owners: frozenset[str]
+    #: those that are ephemeral and do not say whose
+    torn: tuple[str, ...]
+    #: whether some have no value: they are there as long as what is further below
+    deeper: bool
 
 
 class FileTree:
@@ -44,16 +65,20 @@ class FileTree:
                 return []
             return [name for name in _subfolders(folder) if _is_node(folder, name)]
 
-    def children(self, segments: Segments) -> tuple[list[str], frozenset[str] | None]:
-        """The names, and the sessions that own any of them; None if that depends on what is further below."""
-        names = self.names(segments)
-        try:
-            records = [self.read((*segments, name)) for name in names]
-        except DamagedNode:
-            return names, None  # its owner cannot be read
-        if any(record is None for record in records):
-            return names, None
-        return names, frozenset(record.owner for record in records if record is not None and record.owner)
+    def children(self, segments: Segments) -> Children:
+        names, owners, torn, deeper = self.names(segments), set(), [], False
+        for name in names:
+            try:
+                record = self.read((*segments, name))
+            except DamagedOwned:
+                torn.append(name)
+            except DamagedNode:
+                continue  # it is there, and nobody's
+            else:
+                deeper |= record is None
+                if record is not None and record.owner:
+                    owners.add(record.owner)
+        return Children(names, frozenset(owners), tuple(torn), deeper)
 
     def put(self, segments: Segments, record: FileRecord) -> None:
         """Store a record. A node that was not there appears with its missing parents in one rename."""
@@ -62,7 +87,7 @@ class FileTree:
             missing = segments[depth:]
             if missing:
                 os.mkdir(name, 0o700, dir_fd=tmp)
-                _write_chain(tmp, (name, *missing[1:]), record.encode(), durable)
+                _write_chain(tmp, (name, *missing[1:]), record)
                 os.rename(name, missing[0], src_dir_fd=tmp, dst_dir_fd=parent)
             else:
                 self._replace(parent, tmp, name, record)
@@ -71,13 +96,16 @@ class FileTree:
                 os.fsync(parent)
 
     def _replace(self, parent: int, tmp: int, name: str, record: FileRecord) -> None:
-        data = record.encode()
+        data, value = record.encode(), _value_name(record)
         try:
             _write_file(tmp, name, data, record.durable)
         except OSError as error:
-            put_into_spare(error, self._root.fileno(), parent, VALUE, data, record.durable)
+            put_into_spare(error, self._root.fileno(), parent, value, data, record.durable)
         else:
-            os.rename(name, VALUE, src_dir_fd=tmp, dst_dir_fd=parent)
+            os.rename(name, value, src_dir_fd=tmp, dst_dir_fd=parent)
+        if record.durable:
+            # over an ephemeral one that was damaged
+            _unlink(parent, OWNED)
 
     def drop(self, segments: Segments, *, durable: bool) -> None:
         """Remove a value, and with it the folders that are left holding nothing."""
@@ -85,8 +113,8 @@ class FileTree:
             if folder is None:
                 return
             if _subfolders(folder):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(VALUE, dir_fd=folder)
+                for value in VALUES:
+                    _unlink(folder, value)
                 if durable:
                     os.fsync(folder)
                 return
@@ -131,7 +159,7 @@ class FileTree:
 
     def _only_leads_to(self, segments: Segments, child: str) -> bool:
         with self._folder(segments) as folder:
-            return folder is not None and VALUE not in os.listdir(folder) and _subfolders(folder) == [child]
+            return folder is not None and not _has_value(folder) and _subfolders(folder) == [child]
 
     @contextlib.contextmanager
     def _folder(self, segments: Segments) -> Iterator[int | None]:
@@ -191,42 +219,52 @@ def _is_node(parent: int, name: str) -> bool:
 
 
 def _has_value(folder: int) -> bool:
+    return any(_is_file(folder, value) for value in VALUES)
+
+
+def _is_file(folder: int, name: str) -> bool:
     try:
-        return stat.S_ISREG(os.stat(VALUE, dir_fd=folder, follow_symlinks=False).st_mode)
+        return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return False
 
 
+def _value_name(record: FileRecord) -> str:
+    return OWNED if record.owner else VALUE
+
+
 def _read_value(folder: int, segments: Segments) -> FileRecord | None:
-    try:
-        fd = os.open(VALUE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    except OSError as error:
-        if error.errno not in _ABSENT:
-            raise
-        return None
     path = f"/{'/'.join(segments)}"
-    try:
-        with os.fdopen(fd, "rb") as file:
-            record = decode(file.read())
-    except OSError as error:
-        if error.errno != errno.EIO:
-            raise
-        raise DamagedNode(path, "the disk cannot read it") from error
-    if record is None:
-        raise DamagedNode(path, "its checksum differs")
-    return record
+    for name, damaged in ((VALUE, DamagedNode), (OWNED, DamagedOwned)):
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                raise
+            continue
+        try:
+            with os.fdopen(fd, "rb") as file:
+                record = decode(file.read())
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            raise damaged(path, "the disk cannot read it") from error
+        if record is None:
+            raise damaged(path, "its checksum differs")
+        return record
+    return None
 
 
-def _write_chain(parent: int, names: Segments, data: bytes, durable: bool) -> None:
+def _write_chain(parent: int, names: Segments, record: FileRecord) -> None:
     """Make names[1:] below the folder names[0], with the value in the last."""
     folder = os.open(names[0], _FOLDER, dir_fd=parent)
     try:
         if len(names) == 1:
-            _write_file(folder, VALUE, data, durable)
+            _write_file(folder, _value_name(record), record.encode(), record.durable)
         else:
             os.mkdir(names[1], 0o700, dir_fd=folder)
-            _write_chain(folder, names[1:], data, durable)
-        if durable or len(names) > 1:
+            _write_chain(folder, names[1:], record)
+        if record.durable or len(names) > 1:
             os.fsync(folder)
     finally:
         os.close(folder)
@@ -238,6 +276,11 @@ def _write_file(folder: int, name: str, data: bytes, durable: bool) -> None:
         file.flush()
         if durable:
             os.fsync(file.fileno())
+
+
+def _unlink(folder: int, name: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
 
 
 def _remove(folder: int, name: str) -> None:

@@ -14,7 +14,7 @@ from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.inotify import Event, Inotify
 from heronpy.plugins.state.localfs.node_watch import FileNodeWatch
 from heronpy.plugins.state.localfs.sessions import SESSIONS
-from heronpy.plugins.state.localfs.tree import VALUE, FileTree
+from heronpy.plugins.state.localfs.tree import VALUES, FileTree
 from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
@@ -168,7 +168,7 @@ class FileWatcher:
     def _consider(self, watch: ChainedWatch, event: Event) -> None:
         depth = watch.chain.index(event.folder)
         if depth == len(watch.segments):
-            watch.changed |= event.name == VALUE or not event.name.startswith("@")
+            watch.changed |= event.name in VALUES or not event.name.startswith("@")
         elif event.name == watch.segments[depth]:
             before, was_reached = watch.chain, watch.reached
             self._resolve(watch)

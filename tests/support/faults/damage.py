@@ -62,7 +62,9 @@ DISK_DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
 
 def value_file(home: Path, path: str) -> Path:
     """Where localfs keeps the value of a node."""
-    return home / "state" / path.lstrip("/") / "@value"
+    folder = home / "state" / path.lstrip("/")
+    owned = folder / "@owned"
+    return owned if owned.exists() else folder / "@value"
 
 
 def damage_node(home: Path, path: str, kind: str) -> bytes:

@@ -166,6 +166,16 @@ class Engine:
                 process.kill()
 
 
+def end_all(engine: Engine) -> None:
+    """As a reboot does."""
+    dead = engine.processes()
+    for process in dead:
+        process.suspend()  # otherwise one of them starts another again while the rest is killed
+    for process in dead:
+        process.kill()
+    wait_until(lambda: engine.processes() == [], 10, "the end of all")
+
+
 def tails(logs: Iterable[Path]) -> str:
     """The last lines of some files."""
     found = []

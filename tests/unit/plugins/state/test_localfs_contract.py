@@ -12,7 +12,7 @@ from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
 from heronpy.plugins.state.localfs.node_watch import Watching
 from heronpy.plugins.state.localfs.poller import Poller
-from heronpy.testing.contracts.state_manager import StateManagerContract
+from heronpy.testing.contracts.state_manager import SOON, StateManagerContract, Told
 
 
 class WithoutInotify(LocalFsStateManager):
@@ -37,3 +37,15 @@ class TestLocalFs(StateManagerContract):
 class TestLocalFsWithoutInotify(TestLocalFs):
     def make(self) -> StateManager:
         return WithoutInotify()
+
+    def test_a_damaged_node_keeps_no_change_of_another_from_being_told(self, one: StateManager) -> None:
+        for path in ("/t/plan", "/t/live"):
+            one.create(path, b"")
+        (self.home / "state/t/plan/@value").write_bytes(b"")
+        mended, told = Told(), Told()
+        one.watch("/t/plan", mended)
+        one.watch("/t/live", told)
+        one.set("/t/live", b"another")
+        assert told.within(SOON)
+        one.repair("/t/plan", b"again")
+        assert mended.within(SOON)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 import zlib
 from collections.abc import Callable
@@ -82,9 +83,57 @@ def test_a_torn_value_can_be_deleted_and_set_without_a_version(state: StateManag
 def test_a_torn_node_of_a_dead_owner_goes_with_it(open_state: Opener, tmp_path: Path) -> None:
     owner = open_state(tmp_path)
     owner.create("/t/pulse", b"alive", ephemeral=True)
-    (tmp_path / "state/t/pulse/@value").write_bytes(b"")
+    (tmp_path / "state/t/pulse/@owned").write_bytes(b"")
     owner.close()
     assert open_state(tmp_path).children("/") == []
+
+
+def torn_and_left(owner: StateManager, tmp_path: Path) -> None:
+    """The nodes of a session that ended just before a power cut: its file is gone, their folders are not."""
+    shutil.copytree(tmp_path / "state/t", tmp_path / "kept")
+    owner.close()
+    shutil.move(tmp_path / "kept", tmp_path / "state/t")
+    for path in (tmp_path / "state/t").rglob("@*"):
+        path.write_bytes(b"")
+
+
+def test_a_torn_ephemeral_node_without_a_session_is_nobodys(open_state: Opener, tmp_path: Path) -> None:
+    state, owner = open_state(tmp_path), open_state(tmp_path)
+    for name in ("scheduler", "master", "clients"):
+        owner.create(f"/t/{name}", b"alive", ephemeral=True)
+    torn_and_left(owner, tmp_path)
+    assert not state.exists("/t/scheduler")
+    state.create("/t/scheduler", b"another", ephemeral=True)
+    state.create("/t/master", b"another", ephemeral=True)
+    assert state.children("/t") == ["master", "scheduler"]
+
+
+def test_a_torn_ephemeral_node_of_a_living_owner_stays_until_that_one_makes_it_again(
+    open_state: Opener, tmp_path: Path
+) -> None:
+    state, owner = open_state(tmp_path), open_state(tmp_path)
+    owner.create("/t/scheduler", b"alive", ephemeral=True)
+    (tmp_path / "state/t/scheduler/@owned").write_bytes(b"")
+    for call in (
+        lambda: state.get("/t/scheduler"),
+        lambda: state.create("/t/scheduler", b"another", ephemeral=True),
+    ):
+        with pytest.raises(DamagedNode, match="the node /t/scheduler of the state tree is damaged"):
+            call()
+    assert state.children("/t") == ["scheduler"]
+    owner.delete("/t/scheduler")
+    owner.create("/t/scheduler", b"alive", ephemeral=True)
+    assert state.get("/t/scheduler").value == b"alive"
+
+
+def test_a_node_that_stays_takes_the_place_of_a_torn_ephemeral_one(
+    state: StateManager, tmp_path: Path
+) -> None:
+    state.create("/t/plan", b"for now", ephemeral=True)
+    (tmp_path / "state/t/plan/@owned").write_bytes(b"")
+    state.repair("/t/plan", b"for good")
+    assert state.get("/t/plan").value == b"for good"
+    assert [path.name for path in (tmp_path / "state/t/plan").iterdir()] == ["@value"]
 
 
 def test_a_torn_node_that_is_made_again_is_told_to_who_watches_it(
