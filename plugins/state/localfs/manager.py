@@ -121,8 +121,11 @@ class LocalFsStateManager(StateManager):
     def delete(self, path: str, *, recursive: bool = False) -> None:
         segments = node_segments_of(path)
         with self._changing():
-            self._reap_dead()
             below = self._tree.names(segments)
+            if below and not recursive:
+                # they may be those of processes that have ended
+                self._reap_dead()
+                below = self._tree.names(segments)
             if below and not recursive:
                 msg = f"the node {path} has children: {', '.join(below[:5])}{', …' if len(below) > 5 else ''}"
                 raise StateError(msg, hint="delete them first, or delete recursively")
@@ -268,7 +271,7 @@ class LocalFsStateManager(StateManager):
             self._tree.drop(segments, durable=False)
 
     def _sessions_ended(self, sessions: list[str]) -> None:
-        """These have ended, or any if none is named. Every watching process gets the events of all."""
+        """These have ended, or any if none is named. Several processes hear of it, and one clears up."""
         for pause in _RELEASE_PAUSES:
             time.sleep(pause)
             if not any(is_alive(self._root, session) for session in sessions):

@@ -13,9 +13,9 @@ from heronpy.plugins.state.localfs import inotify
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.inotify import Event, Inotify
 from heronpy.plugins.state.localfs.node_watch import FileNodeWatch
-from heronpy.plugins.state.localfs.sessions import SESSIONS
+from heronpy.plugins.state.localfs.sessions import SESSIONS, paths_of
 from heronpy.plugins.state.localfs.tree import VALUES, FileTree
-from heronpy.plugins.state.paths import Segments
+from heronpy.plugins.state.paths import Segments, segments_of
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ class FileWatcher:
     """
 
     def __init__(self, root: Descriptor, tree: FileTree, sessions_ended: Callable[[list[str]], None]) -> None:
+        self._root = root
         self._tree = tree
         self._sessions_ended = sessions_ended
         self._lock = threading.Lock()
@@ -133,10 +134,24 @@ class FileWatcher:
             for watch in due:
                 watch.changed = False
             ended, self._ended = self._ended, None
+            watched = {watch.segments[:1] for watch in self._watches}
         for watch in due:
             watch.fire()
-        if ended is not None and not self._stopping:
-            self._sessions_ended(ended)
+        if ended is None or self._stopping:
+            return
+        concerning = [session for session in ended if self._concerns(session, watched)]
+        if concerning or not ended:
+            self._sessions_ended(concerning)
+
+    def _concerns(self, session: str, watched: set[Segments]) -> bool:
+        """Whether it may own what is watched: a node of the same topology.
+
+        All watchers of a home hear of the end of every process. If each of a thousand took the tree's lock to
+        clear up, whoever has to change something would not get it.
+        """
+        return () in watched or any(
+            segments_of(path)[:1] in watched for path in paths_of(self._root, session)
+        )
 
     def _quieten(self) -> None:
         try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pluggy
@@ -33,8 +34,8 @@ from heronpy.plugins.state.localfs.manager import LocalFsStateManager
 
 state = LocalFsStateManager()
 state.initialize(load_config(os.devnull, environ={}, flags={"home": sys.argv[1]}))
-state.create("/t/a/deep", b"", ephemeral=True)
-state.create("/t/b", b"", ephemeral=True)
+state.create(f"/{sys.argv[2]}/a/deep", b"", ephemeral=True)
+state.create(f"/{sys.argv[2]}/b", b"", ephemeral=True)
 print("owned", flush=True)
 time.sleep(60)
 """
@@ -94,12 +95,35 @@ def test_fifty_lives_leave_no_descriptor_thread_or_file(open_state: Opener, tmp_
     ]
 
 
-def test_a_dead_owners_nodes_are_gone_at_the_first_look(state: StateManager, tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", OWN, str(tmp_path)], stdout=subprocess.PIPE) as owner:
+@contextlib.contextmanager
+def dying_owner(home: Path, topology: str) -> Iterator[None]:
+    """A process that owns nodes of the topology, and is killed at the end of the block."""
+    command = [sys.executable, "-c", OWN, str(home), topology]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == b"owned\n"
-        assert state.children("/t") == ["a", "b"]
+        yield
         owner.kill()
+
+
+def test_a_dead_owner_is_cleared_up_after_by_those_who_watch_its_topology(
+    state: StateManager, tmp_path: Path
+) -> None:
+    """A thousand processes of other topologies leave it, and the tree's lock, to them."""
+    sessions, told = tmp_path / "state/@sessions", Told()
+    state.watch("/mine/b", told)
+    with dying_owner(tmp_path, "mine"):
+        (mine,) = sessions.iterdir()
+        with dying_owner(tmp_path, "theirs"):
+            (theirs,) = {*sessions.iterdir()} - {mine}
+    assert told.until(lambda: list(sessions.iterdir()) == [theirs])
+    assert not state.exists("/mine/b")
+    assert not state.exists("/theirs/b")
+
+
+def test_a_dead_owners_nodes_are_gone_at_the_first_look(state: StateManager, tmp_path: Path) -> None:
+    with dying_owner(tmp_path, "t"):
+        assert state.children("/t") == ["a", "b"]
     with pytest.raises(NodeMissing):
         state.get("/t/a/deep")
     assert state.children("/") == []
