@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import pwd
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,6 +21,8 @@ from heronpy.kernel.machine.private import (
     keep_others_out,
     own_folder,
     private,
+    require_all_ours,
+    require_own_way,
     require_place,
     require_private,
     temporary_place,
@@ -33,12 +37,30 @@ LINGERING = Path("/var/lib/systemd/linger")
 def work_folder(config: Config, topology: str) -> Path:
     """Logs, metrics files, container records and the launch file."""
     folder = config.home / "topologies"
-    try:
+    with _refused():
         for each in (config.home, folder):
             keep_others_out(each)
-    except NotPrivate as error:
-        raise UserError(str(error), hint="set `home` to a folder of your own") from error
+        require_own_way(config.home, folder / topology)
     return folder / topology
+
+
+def own_work_folder(config: Config, topology: str) -> Path:
+    """The same before anything is written there: a UserError if another account has put something into it.
+
+    It could while `home` was open to others, and logs and metrics would go wherever a link leads.
+    """
+    work = work_folder(config, topology)
+    with _refused():
+        require_all_ours(work)
+    return work
+
+
+@contextlib.contextmanager
+def _refused() -> Iterator[None]:
+    try:
+        yield
+    except NotPrivate as error:
+        raise UserError(str(error), hint="set `home` to a folder of your own, or remove that") from error
 
 
 def launch_file(config: Config, topology: str) -> Path:

@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.machine.durable import StrPath, make_durable, sync
-from heronpy.kernel.machine.private import NotPrivate, require_ours, require_sticky
+from heronpy.kernel.machine.durable import make_durable, sync
+from heronpy.kernel.machine.private import (
+    NotPrivate,
+    keep_others_out,
+    require_ours,
+    require_sticky,
+    require_unplanted,
+)
 
 #: nothing that is kept can have this name, since it begins with a dot
 UNFINISHED = ".unfinished"
@@ -75,8 +81,15 @@ def replacing(path: StrPath, aside: Path, mode: int = 0o600) -> Iterator[BinaryI
         raise
 
 
-def require_unshared(folder: Path) -> None:
-    """NotPrivate for a folder, if it is there, where every account could replace the files."""
+def require_unshared(folder: Path, *, chosen: bool) -> None:
+    """NotPrivate for a folder, if it is there, where every account could exchange what is kept.
+
+    One that was not chosen is in home, where others have no rights.
+    """
+    if not chosen:
+        keep_others_out(folder)
+        return
+    require_unplanted(folder)
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         require_sticky(folder, others=0o002)
 

@@ -19,7 +19,7 @@ from heronpy.cli.submitting.limits import check_limits
 from heronpy.cli.submitting.shipping import refuse_unreachable, shipped
 from heronpy.cli.verbs.version import engine_version
 from heronpy.cli.views.status_view import waiting_for
-from heronpy.container.folders import create_launch, launch_file, work_folder
+from heronpy.container.folders import create_launch, launch_file, own_work_folder, work_folder
 from heronpy.container.launch_facts import keeper_of
 from heronpy.container.scheduler import scheduler_host
 from heronpy.container.teardown import kill_topology
@@ -103,6 +103,7 @@ def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyL
     _check_sinks(config, registry, prepared.packing, here=not scheduler.remote(config))
     _check_store(config, registry, prepared.logical)
     execution = _execution(config, scheduler)
+    own_work_folder(config, name)
     if launch_file(config, name).exists() and not state.exists(Tree(name).root):
         msg = f"processes of an earlier topology {name!r} may be left: it is no longer in the state tree"
         raise UserError(msg, hint=f"heronpy kill {name}")

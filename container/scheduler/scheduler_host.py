@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heronpy.container.execution import await_execution, is_current, read_execution
-from heronpy.container.folders import launch_file, renew_sockets
+from heronpy.container.folders import launch_file, own_work_folder, renew_sockets
 from heronpy.container.processes.child import configure_logging
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.scheduler.launcher import TopologyLauncher
@@ -83,6 +83,7 @@ def revive(config: Config, state: StateManager, name: str) -> bool:
         raise UserError(msg, hint=f"retry; if this lasts, heronpy kill {name}, then submit it again")
     if not file.exists() or read(state, tree.packing_plan, PackingPlan) is None:
         return False
+    own_work_folder(config, name)
     start(file)
     return True
 

@@ -59,6 +59,41 @@ def keep_others_out(folder: Path) -> None:
             folder.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
+def require_unplanted(path: Path) -> None:
+    """NotPrivate if another account made it, or a link on the way to it, where every account may do that.
+
+    The kernel's own rule for links (fs.protected_symlinks), for folders as well and on machines without it.
+    """
+    absolute = path.absolute()
+    resolved = absolute.resolve()
+    for each in (*absolute.parents, absolute, *resolved.parents, resolved):
+        try:
+            above, found = each.parent.stat(), each.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if above.st_mode & 0o002 and found.st_uid not in (os.geteuid(), above.st_uid):
+            _require_owner(each, found)
+
+
+def require_own_way(root: Path, path: Path) -> None:
+    """NotPrivate if another account made anything on the way from the folder down to the path."""
+    for each in (path, *path.parents):
+        if each == root:
+            return
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            _require_owner(each, each.lstat())
+
+
+def require_all_ours(folder: Path) -> None:
+    """NotPrivate if anything in it belongs to another account: a file to write through, or a link."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        _require_owner(folder, folder.lstat())
+        for where, folders, files in os.walk(folder):
+            for name in (*folders, *files):
+                with contextlib.suppress(FileNotFoundError):
+                    _require_owner(Path(where, name), Path(where, name).lstat())
+
+
 def _require_owner(folder: Path, found: os.stat_result) -> None:
     if found.st_uid != os.geteuid():
         msg = f"{folder} belongs to user {found.st_uid}, and you are user {os.geteuid()}"

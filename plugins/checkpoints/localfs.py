@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ObjectMissing, StoreError
+from heronpy.kernel.machine.private import require_own_way
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore, checked_object
 from heronpy.plugins.disk import UNFINISHED, clear_unfinished, disk_errors, replacing, require_unshared
 
@@ -31,19 +32,19 @@ class LocalFsStore(CheckpointStore):
         self._root = Path(chosen).expanduser().absolute() if chosen else config.home / "checkpoints"
         self._unfinished = self._root / UNFINISHED
         with self._disk_errors():
-            require_unshared(self._root)
+            require_unshared(self._root, chosen=bool(chosen))
             clear_unfinished(self._unfinished)
 
     @override
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        with self._disk_errors(), replacing(self._path(name), self._unfinished) as file:
+        with self._disk_errors(), replacing(self._own(name), self._unfinished) as file:
             for chunk in chunks:
                 file.write(chunk)
 
     @override
     def read(self, name: str) -> bytes:
-        path = self._path(name)
         with self._disk_errors():
+            path = self._own(name)
             try:
                 with open(path, "rb") as file:
                     return file.read()
@@ -68,8 +69,8 @@ class LocalFsStore(CheckpointStore):
 
     @override
     def delete(self, name: str) -> None:
-        path = self._path(name)
         with self._disk_errors():
+            path = self._own(name)
             try:
                 os.unlink(path)
             except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -79,6 +80,12 @@ class LocalFsStore(CheckpointStore):
     def _path(self, name: str) -> str:
         """A string: see kernel/machine/durable.py."""
         return os.path.join(self._root, checked_object(name))
+
+    def _own(self, name: str) -> Path:
+        """Where the object is. An instance builds what it reads there: it must be of nobody else."""
+        path = self._root / checked_object(name)
+        require_own_way(self._root, path)
+        return path
 
     def _disk_errors(self) -> contextlib.AbstractContextManager[None]:
         return disk_errors(

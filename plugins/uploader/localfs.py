@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UploadError
+from heronpy.kernel.machine.private import require_own_way
 from heronpy.kernel.plugin.uploader import Uploader, checked_upload
 from heronpy.plugins.disk import UNFINISHED, clear_unfinished, disk_errors, replacing, require_unshared
 
@@ -32,7 +33,7 @@ class LocalFsUploader(Uploader):
         self._mode = 0o644 if chosen else 0o600
         self._unfinished = self._root / UNFINISHED
         with self._disk_errors():
-            require_unshared(self._root)
+            require_unshared(self._root, chosen=bool(chosen))
             clear_unfinished(self._unfinished)
 
     @override
@@ -44,6 +45,7 @@ class LocalFsUploader(Uploader):
             msg = f"cannot upload {path}: {error.strerror or error}"
             raise UploadError(msg) from error
         with source, self._disk_errors():
+            require_own_way(self._root, kept)
             if not _has_size(kept, Path(path).stat().st_size):
                 with replacing(kept, self._unfinished, self._mode) as file:
                     shutil.copyfileobj(source, file)
