@@ -10,8 +10,7 @@ import msgspec
 
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import DamagedNode, StateError
-from heronpy.kernel.formats import NODE
+from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.machine.addresses import (
     CONTROL_SOCKET,
@@ -38,9 +37,9 @@ from heronpy.kernel.protocol import (
 )
 from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree.mending import MEND_EVERY, Mender
+from heronpy.kernel.tree.mending import keep_registered
 from heronpy.kernel.tree.paths import RUNNING, Live, Registration, Tree
-from heronpy.kernel.tree.registrations import NodeFollower, read, register, stay_registered
+from heronpy.kernel.tree.registrations import NodeFollower, read
 from heronpy.kernel.tree.update import FINISHED, Update
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
@@ -134,22 +133,11 @@ class StreamManager:
         self._reactor.register(self._control, self._on_control, urgent=True)
         self._reactor.call_every(BEAT, self._report)
         self._reactor.call_every(self._config["metrics.interval"], self._send_metrics)
-        if not register(self._state, self._path, self._registration):
-            self._leave()
+        if not keep_registered(self._state, self._reactor, self._path, self._registration, self._leave):
             return
-        self._reactor.call_every(MEND_EVERY, self._stay_registered)
         self._follower.follow(self._tree.physical_plan, self._tree.live, self._tree.master)
         self._follower.follow(self._tree.checkpoints, self._tree.update)
         self._follower.look()
-
-    def _stay_registered(self) -> None:
-        try:
-            if not stay_registered(self._state, self._path, self._registration):
-                self._leave()
-                return
-            self._mender.look()
-        except StateError as error:
-            log.warning("could not look for damage: %s", error)
 
     def _leave(self) -> None:
         log.error("another Stream Manager has this container: ending")

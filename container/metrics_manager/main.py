@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from heronpy.container.metrics_manager.labels import labelled
 from heronpy.container.metrics_manager.log_port import LogPort
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import StateError
 from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.machine.private import make_private
@@ -24,9 +23,9 @@ from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
 from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree.mending import MEND_EVERY
+from heronpy.kernel.tree.mending import keep_registered
 from heronpy.kernel.tree.paths import Registration, Tree
-from heronpy.kernel.tree.registrations import NodeFollower, read, register, stay_registered
+from heronpy.kernel.tree.registrations import NodeFollower, read
 
 if TYPE_CHECKING:
     from heronpy.kernel.launch import Child, TopologyLaunch
@@ -93,21 +92,12 @@ class MetricsManager:
         self._registration = Registration(self._keys.public, child.incarnation, endpoint, os.getpid())
 
     def startup(self, interval: float) -> None:
-        if not register(self._state, self._path, self._registration):
-            self._leave()
+        if not keep_registered(self._state, self._reactor, self._path, self._registration, self._leave):
             return
-        self._reactor.call_every(MEND_EVERY, self._stay_registered)
         self._reactor.register(self._router, self._on_reports)
         self._reactor.call_every(interval, self._pass_on)
         self._follower.follow(self._tree.master, self._tree.physical_plan)
         self._follower.look()
-
-    def _stay_registered(self) -> None:
-        try:
-            if not stay_registered(self._state, self._path, self._registration):
-                self._leave()
-        except StateError as error:
-            log.warning("could not check for damage: %s", error)
 
     def _leave(self) -> None:
         log.error("another Metrics Manager has this container: ending")

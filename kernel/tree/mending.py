@@ -9,7 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from heronpy.kernel.errors import DamagedNode, StateError, VersionConflict
 from heronpy.kernel.plugin.state_manager import StateManager
-from heronpy.kernel.tree.registrations import read
+from heronpy.kernel.transport import Reactor
+from heronpy.kernel.tree.paths import Registration
+from heronpy.kernel.tree.registrations import read, register, stay_registered
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +27,29 @@ def mend(state: StateManager, damage: DamagedNode, value: bytes) -> int:
     if damage.version is None:
         return state.repair(damage.path, value)
     return state.set(damage.path, value, version=damage.version)
+
+
+def keep_registered(
+    state: StateManager,
+    reactor: Reactor,
+    path: str,
+    registration: Registration,
+    on_replaced: Callable[[], None],
+) -> bool:
+    """Publish this process, and again whenever that is damaged. False, and a call, if a successor has it."""
+    if not register(state, path, registration):
+        on_replaced()
+        return False
+
+    def look() -> None:
+        try:
+            if not stay_registered(state, path, registration):
+                on_replaced()
+        except StateError as error:
+            log.warning("could not look for damage: %s", error)
+
+    reactor.call_every(MEND_EVERY, look)
+    return True
 
 
 class _Held(NamedTuple):
