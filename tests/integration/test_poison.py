@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -51,6 +52,38 @@ def test_a_deadly_tuple_is_kept_aside_and_all_others_count_once(engine: Engine, 
         "component": "numbers", "task": 1, "stream": "default", "deaths": 3,
     }  # fmt: skip
     assert msgspec.msgpack.decode(base64.b64decode(kept["data"])) == [[DEADLY]]
+    engine.ok("kill", NAME)
+    assert engine.leftovers() == []
+
+
+def processed(folder: Path) -> set[int]:
+    """Every number that was added up, also by a task that died later."""
+    path = folder / "processed"
+    return {int(line) for line in path.read_text().split()} if path.exists() else set()
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(120)
+def test_at_least_once_a_deadly_tuple_is_acked_and_all_others_are_processed(
+    engine: Engine, tmp_path: Path
+) -> None:
+    submit(engine, tmp_path, "ATLEAST_ONCE", "--set", "topology.poison=skip")
+    others = {*range(NUMBERS)} - {DEADLY}
+
+    def status_of(component: str) -> dict[str, Any]:
+        (found,) = [one for one in engine.status(NAME)["instances"] if one["component"] == component]
+        return dict(found)
+
+    wait_until(lambda: processed(tmp_path) == others, 90, "all others", engine.log_tails)
+    # neither it nor anything else comes again: its tree is over
+    wait_until(lambda: status_of("numbers")["pending"] == 0, 30, "all are acked", engine.log_tails)
+    assert deaths(tmp_path) == 3
+    what = f"({DEADLY},) of stream 'default' from numbers (task 1), 3 deaths"
+    assert (status_of("sums")["poison"], status_of("sums")["state"]) == (what, "running")
+    lines = engine.ok("logs", NAME, "sums", "--poison").splitlines()
+    kept = [msgspec.msgpack.decode(base64.b64decode(json.loads(line)["data"])) for line in lines]
+    assert kept == [[[DEADLY]]] * len(lines)
+    assert lines
     engine.ok("kill", NAME)
     assert engine.leftovers() == []
 

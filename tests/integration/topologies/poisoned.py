@@ -34,6 +34,8 @@ class Sums(Bolt):
             os._exit(9)
         self.state["seen"] = {*self.state.get("seen", ()), tup.number}
         self.state["calls"] = self.state.get("calls", 0) + 1
+        with (FOLDER / "processed").open("a") as processed:
+            processed.write(f"{tup.number}\n")
         (FOLDER / "seen").write_text(f"{len(self.state['seen'])} {self.state['calls']}")
         self.ack(tup)
 
