@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.machine.durable import make_durable, sync
+from heronpy.kernel.machine.durable import StrPath, make_durable, sync
 from heronpy.kernel.machine.private import (
     NotPrivate,
     keep_others_out,

@@ -11,6 +11,7 @@ import msgspec
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode
+from heronpy.kernel.formats import NODE
 from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.machine.addresses import (
     CONTROL_SOCKET,
@@ -37,7 +38,7 @@ from heronpy.kernel.protocol import (
 )
 from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Reactor, Transport
-from heronpy.kernel.tree.mending import keep_registered
+from heronpy.kernel.tree.mending import MEND_EVERY, Mender, keep_registered
 from heronpy.kernel.tree.paths import RUNNING, Live, Registration, Tree
 from heronpy.kernel.tree.registrations import NodeFollower, read
 from heronpy.kernel.tree.update import FINISHED, Update
@@ -135,6 +136,7 @@ class StreamManager:
         self._reactor.call_every(self._config["metrics.interval"], self._send_metrics)
         if not keep_registered(self._state, self._reactor, self._path, self._registration, self._leave):
             return
+        self._reactor.call_every(MEND_EVERY, self._mender.look)
         self._follower.follow(self._tree.physical_plan, self._tree.live, self._tree.master)
         self._follower.follow(self._tree.checkpoints, self._tree.update)
         self._follower.look()
