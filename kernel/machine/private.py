@@ -75,13 +75,16 @@ def require_unplanted(path: Path) -> None:
             _require_owner(each, found)
 
 
-def require_own_way(root: Path, path: Path) -> None:
-    """NotPrivate if another account made anything on the way from the folder down to the path."""
-    for each in (path, *path.parents):
-        if each == root:
-            return
+def require_own_way(root: Path, path: str | os.PathLike[str]) -> None:
+    """NotPrivate if another account made anything on the way from the folder down to the path.
+
+    Strings, because the names of checkpoint objects are new each time: see kernel/machine/durable.py.
+    """
+    each, top = os.fspath(path), str(root)
+    while each != top and each != os.path.dirname(each):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            _require_owner(each, each.lstat())
+            _require_owner(each, os.lstat(each))
+        each = os.path.dirname(each)
 
 
 def require_all_ours(folder: Path) -> None:
@@ -94,7 +97,7 @@ def require_all_ours(folder: Path) -> None:
                     _require_owner(Path(where, name), Path(where, name).lstat())
 
 
-def _require_owner(folder: Path, found: os.stat_result) -> None:
+def _require_owner(folder: str | Path, found: os.stat_result) -> None:
     if found.st_uid != os.geteuid():
         msg = f"{folder} belongs to user {found.st_uid}, and you are user {os.geteuid()}"
         raise NotPrivate(msg)

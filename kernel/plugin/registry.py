@@ -39,7 +39,7 @@ KINDS = {
 }
 
 
-class Origin(msgspec.Struct, frozen=True):
+class PluginOrigin(msgspec.Struct, frozen=True):
     """Where a plugin came from."""
 
     #: distribution and version, for a person
@@ -75,7 +75,7 @@ class Registry:
         self,
         plugins: pluggy.PluginManager,
         broken: Mapping[str, str] = {},
-        origins: Mapping[str, Origin] = {},
+        origins: Mapping[str, PluginOrigin] = {},
     ) -> None:
         """`origins` has those that did not come from this process, by the name they are registered with."""
         self._provided: dict[tuple[str, str], Provided] = {}
@@ -84,7 +84,7 @@ class Registry:
         for name, plugin in plugins.list_name_plugin():
             if plugin is None:
                 continue
-            origin = origins.get(name) or Origin(f"{name} (registered in process)")
+            origin = origins.get(name) or PluginOrigin(f"{name} (registered in process)")
             try:
                 self._add_all(_answers(plugins, plugin, origin))
             except Exception as error:
@@ -153,16 +153,16 @@ class Registry:
         self._provided |= {(provided.kind, provided.name): provided for provided in answers}
 
 
-def _entry_points() -> list[tuple[Origin, EntryPoint]]:
+def _entry_points() -> list[tuple[PluginOrigin, EntryPoint]]:
     """All of them, whether or not they can be loaded; our own first, which none replaces."""
     from importlib.metadata import distributions  # dear, and not every process looks for plugins
 
-    found: dict[tuple[bool, str, str], tuple[Origin, EntryPoint]] = {}
+    found: dict[tuple[bool, str, str], tuple[PluginOrigin, EntryPoint]] = {}
     for each in distributions():
         for entry in each.entry_points:
             if entry.group == hookspecs.PROJECT:
                 name = each.metadata["Name"]
-                origin = Origin(f"{name} {each.version}", name)
+                origin = PluginOrigin(f"{name} {each.version}", name)
                 # a distribution is found once for each place in sys.path that leads to it: the first counts
                 found.setdefault(
                     (not entry.value.startswith(BUILT_IN), origin.text, entry.name), (origin, entry)
@@ -170,7 +170,7 @@ def _entry_points() -> list[tuple[Origin, EntryPoint]]:
     return [found[key] for key in sorted(found)]
 
 
-def _answers(plugins: pluggy.PluginManager, plugin: object, origin: Origin) -> list[Provided]:
+def _answers(plugins: pluggy.PluginManager, plugin: object, origin: PluginOrigin) -> list[Provided]:
     found = []
     for caller in plugins.get_hookcallers(plugin) or ():
         if caller.name not in KINDS:

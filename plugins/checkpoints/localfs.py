@@ -81,9 +81,9 @@ class LocalFsStore(CheckpointStore):
         """A string: see kernel/machine/durable.py."""
         return os.path.join(self._root, checked_object(name))
 
-    def _own(self, name: str) -> Path:
-        """Where the object is. An instance builds what it reads there: it must be of nobody else."""
-        path = self._root / checked_object(name)
+    def _own(self, name: str) -> str:
+        """Where the object is. An instance unpickles it, so no other account may have made it."""
+        path = self._path(name)
         require_own_way(self._root, path)
         return path
 

@@ -16,7 +16,10 @@ import psutil
 import pytest
 from support.clusters.zookeeper import ZooKeeper
 from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.fleet import SCHEDULER
 from support.schedulers import elsewhere
+
+from heronpy.container.watchdog.beside import MODULE as WATCHDOG
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
@@ -86,7 +89,7 @@ class Elsewhere:
         found = []
         for process in self.engine.processes():
             with contextlib.suppress(psutil.NoSuchProcess):  # zombies as well
-                if f"heronpy.container.{module}" in process.cmdline():
+                if module in process.cmdline():
                     found.append(process.pid)
         return found
 
@@ -134,18 +137,18 @@ def test_a_topology_runs_where_nothing_is_installed(there: Elsewhere, tmp_path: 
     assert there.left() == []
 
 
-def kill_and_wait_for_another(there: Elsewhere, role: str) -> None:
-    wait_until(lambda: len(there.here(role)) == 1, 30, f"there is one {role}")
-    (victim,) = there.here(role)
+def kill_and_wait_for_another(there: Elsewhere, module: str) -> None:
+    wait_until(lambda: len(there.here(module)) == 1, 30, f"there is one {module}")
+    (victim,) = there.here(module)
     os.kill(victim, signal.SIGKILL)
-    wait_until(lambda: there.here(role) not in ([], [victim]), 30, f"there is another {role}")
+    wait_until(lambda: there.here(module) not in ([], [victim]), 30, f"there is another {module}")
 
 
 def test_whoever_dies_of_those_who_keep_each_other_alive_is_started_again(there: Elsewhere) -> None:
     there.submit(*TRICKLE)
     before = {name: process.pid for name, process in there.processes().items()}
-    for role in ("scheduler_host", "keeper", "scheduler_host"):
-        kill_and_wait_for_another(there, role)
+    for module in (SCHEDULER, WATCHDOG, SCHEDULER):
+        kill_and_wait_for_another(there, module)
     wait_until(lambda: "scheduler" not in there.engine.run("status", "Trickle").stderr, 30, "it is at work")
     assert {name: process.pid for name, process in there.processes().items()} == before
     there.engine.ok("kill", "Trickle")

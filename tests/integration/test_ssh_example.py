@@ -113,7 +113,10 @@ def test_a_topology_runs_on_two_machines_and_leaves_nothing(
 def _containers(command_line: str) -> list[int]:
     """The container whose first process this is, if it is one."""
     return [
-        int(k) for k in re.findall(r"heronpy\.container\.guest container .* (\d+) --lifeline", command_line)
+        int(k)
+        for k in re.findall(
+            r"heronpy\.container\.remote\.remote_start container .* (\d+) --lifeline", command_line
+        )
     ]
 
 

@@ -15,6 +15,7 @@ import pytest
 from support.clusters.zookeeper import ZooKeeper
 from support.faults.fire import PATIENT, SLOWLY, Fire
 from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.fleet import EXECUTOR, SCHEDULER
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
 
@@ -44,9 +45,9 @@ class OnZooKeeper:
 def _role(process: psutil.Process) -> str:
     try:
         words = process.cmdline()
-        for module in ("executor", "scheduler_host"):
-            if f"heronpy.container.{module}" in words:
-                return f"{module} {words[-1]}"
+        for role, module in (("executor", EXECUTOR), ("scheduler_host", SCHEDULER)):
+            if module in words:
+                return f"{role} {words[-1]}"
         return process.name()
     except psutil.NoSuchProcess:
         return ""

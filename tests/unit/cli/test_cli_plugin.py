@@ -74,7 +74,9 @@ def test_a_bad_name_is_refused(heronpy: Heronpy, workspace: Path, name: str) -> 
 def test_a_name_that_is_taken_is_refused(heronpy: Heronpy, workspace: Path, kind: str, name: str) -> None:
     done = heronpy("plugin", "new", kind, name)
     assert done.exit_code == 1
-    assert done.stderr.startswith(f"error: there is the {kind.replace('-', ' ')} {name!r} of heron-py ")
+    assert done.stderr.startswith(
+        f"error: the {kind.replace('-', ' ')} {name!r} exists already, in heron-py "
+    )
     assert list(workspace.iterdir()) == []
 
 

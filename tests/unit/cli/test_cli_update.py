@@ -176,7 +176,7 @@ def test_a_dry_run_shows_the_moves_and_writes_nothing(heronpy: Heronpy, state: S
     lines = shown.stdout.splitlines()
     assert lines[0] == "spent       2 → 1 instances   - spent[1]   key groups moved 8/16"
     assert lines[1] == "seen        1 → 2 instances   + seen[1]   key groups moved 8/16"
-    assert lines[-2] == "what the tasks keep is not known: the topology master does not answer"
+    assert lines[-2] == "the state of the tasks is not known: the topology master does not answer"
     assert lines[-1] == "nothing was changed"
     told = json.loads(heronpy("update", "Shop", "spent=3", "--dry-run", "-o", "json").stdout)
     assert told["epoch"] == {"before": 1, "after": 2}

@@ -138,7 +138,7 @@ class Topology:
         """A command line like `python -m module`, with toy roles."""
         program = (
             f"import sys; sys.path.append({str(self.work)!r});"
-            f"from heronpy.container.{module} import main; main(sys.argv[1:], {TOYS!r})"
+            f"from heronpy.container.processes.{module} import main; main(sys.argv[1:], {TOYS!r})"
         )
         return [sys.executable, "-P", "-c", program]
 

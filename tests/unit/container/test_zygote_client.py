@@ -55,7 +55,7 @@ class Family:
         (folder / "nursery_roles.py").write_text(NURSERY_ROLES)
         program = (
             f"import sys; sys.path.append({str(folder)!r});"
-            "from heronpy.container.{} import main; main(sys.argv[1:], {!r})"
+            "from heronpy.container.processes.{} import main; main(sys.argv[1:], {!r})"
         )
         self.launch_file = str(create_launch(config, "nursery"))
         self.nursery = ZygoteClient(
