@@ -16,7 +16,7 @@ from heronpy.container.launch_facts import launch_of
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.remote.uploads import clear_uploads, uploads_of
 from heronpy.container.scheduler.launcher import TopologyLauncher
-from heronpy.container.scheduler.scheduler_process import SchedulerProcess
+from heronpy.container.scheduler.scheduler_handle import SchedulerProcess
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, OtherFormat, StateError, UserError
 from heronpy.kernel.launch import TopologyLaunch

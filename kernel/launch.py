@@ -107,7 +107,7 @@ class Child(msgspec.Struct, frozen=True):
     container: int
     #: raised at every start; the fence against whoever had this place before
     incarnation: int
-    #: its end of a socket to the executor, see kernel.lifeline
+    #: its end of a socket to the executor, see kernel/liveness/lifeline.py
     lifeline: int
     #: 0 unless role is "instance"
     task: int = 0

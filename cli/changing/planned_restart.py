@@ -12,9 +12,9 @@ from heronpy.cli.changing.proposal import InForce, look
 from heronpy.cli.changing.update_checks import refuse_second, unfinished
 from heronpy.cli.changing.update_following import follow, write_proposal
 from heronpy.cli.requester import requester
-from heronpy.cli.views.progress_line import ProgressLine
-from heronpy.cli.views.update_progress import Phases
-from heronpy.cli.views.update_view import ledger_line
+from heronpy.cli.views.update_diff import ledger_line
+from heronpy.cli.views.update_phases import Phases
+from heronpy.cli.views.wait_line import ProgressLine
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plugin import StateManager

@@ -9,7 +9,7 @@ from heronpy.kernel.checkpoints import interval
 from heronpy.kernel.config.layers import plain_value
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
 from heronpy.kernel.plans import LogicalPlan
-from heronpy.kernel.tree.desired_state import WHOLE_TOPOLOGY, in_effect
+from heronpy.kernel.tree.live_node import WHOLE_TOPOLOGY, in_effect
 from heronpy.kernel.tree.paths import RUNNING, Live
 
 #: keys with this prefix are the engine's, all others the topology's own

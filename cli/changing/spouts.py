@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heronpy.cli.reading.topologies import require_alive
-from heronpy.cli.views.progress_line import ProgressLine
+from heronpy.cli.views.wait_line import ProgressLine
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import set_live
 from heronpy.kernel.plugin import StateManager

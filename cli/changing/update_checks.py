@@ -11,7 +11,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
 from heronpy.kernel.kept_state import objections
 from heronpy.kernel.plans import LogicalPlan
-from heronpy.kernel.plans.key_groups import groups_of
+from heronpy.kernel.plans.group_owners import groups_of
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree.update import FINISHED, Update
 

@@ -8,7 +8,7 @@ import time
 from heronpy.cli.changing.proposal import InForce
 from heronpy.cli.changing.update_checks import refuse_second, unfinished
 from heronpy.cli.reading.topologies import ANSWER_TIMEOUT
-from heronpy.cli.views.update_progress import Phases
+from heronpy.cli.views.update_phases import Phases
 from heronpy.kernel.errors import NodeExists, NodeMissing, StateError, TimedOut, UserError, VersionConflict
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from typing_extensions import override
 
-from heronpy.cli.reading.log_files import LogFolder, Logs
+from heronpy.cli.reading.log_tail import LogFolder, Logs
 from heronpy.cli.reading.topologies import log_folder, open_state, require
 from heronpy.container.folders import launch_file
 from heronpy.container.launch_facts import launch_of
@@ -17,7 +17,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import OtherFormat
 from heronpy.kernel.launch import LaunchDamaged, TopologyLaunch
 from heronpy.kernel.logs.log_client import LogClient
-from heronpy.kernel.logs.log_file import SUFFIX
+from heronpy.kernel.logs.log_rotation import SUFFIX
 from heronpy.kernel.logs.log_server import MOST
 from heronpy.kernel.machine.private import make_private, private
 from heronpy.kernel.plugin import StateManager

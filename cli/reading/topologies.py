@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from heronpy.cli.views.progress_line import ProgressLine
+from heronpy.cli.views.wait_line import ProgressLine
 from heronpy.container.folders import work_folder
 from heronpy.container.scheduler import scheduler_host
 from heronpy.kernel.config import Config

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import click
 
 from heronpy.cli.reading.asked_logs import fetch_logs
-from heronpy.cli.reading.log_files import LogFolder, tail
+from heronpy.cli.reading.log_tail import LogFolder, tail
 from heronpy.cli.reading.topologies import log_folder
 from heronpy.cli.submitting.submission import Prepared, StartFailed, submit, wait_until_running
-from heronpy.cli.views.progress_line import ProgressLine
+from heronpy.cli.views.wait_line import ProgressLine
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config
 from heronpy.kernel.launch import TopologyLaunch

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from heronpy.cli.changing.going_back import go_back
+from heronpy.cli.changing.restore_checkpoint import go_back
 from heronpy.cli.options import complete_names, takes_output, takes_settings, takes_timeout
 from heronpy.cli.reading import found_checkpoints
 from heronpy.cli.reading.found_checkpoints import (
@@ -18,7 +18,7 @@ from heronpy.cli.reading.found_checkpoints import (
 )
 from heronpy.cli.reading.topologies import names, open_state, require, require_alive
 from heronpy.cli.views.output import echo_json, elapsed, size, table
-from heronpy.cli.views.progress_line import ProgressLine
+from heronpy.cli.views.wait_line import ProgressLine
 from heronpy.kernel.checkpoints.collection import delete_checkpoints, delete_objects
 from heronpy.kernel.checkpoints.demand import being_taken, take_checkpoint
 from heronpy.kernel.checkpoints.interval import KEY

@@ -9,10 +9,10 @@ import click
 
 from heronpy.cli.options import takes_name, takes_settings
 from heronpy.cli.reading.asked_logs import open_logs
-from heronpy.cli.reading.log_files import LogFollower, Logs, chosen_logs, require_logs, tail
+from heronpy.cli.reading.log_tail import LogFollower, Logs, chosen_logs, require_logs, tail
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.logs.log_file import POISON
+from heronpy.kernel.logs.log_rotation import POISON
 from heronpy.kernel.names import checked_name
 
 #: seconds between two looks while following

@@ -8,7 +8,7 @@ from heronpy.cli.changing.planned_restart import restart_as_planned
 from heronpy.cli.options import shortcut, takes_name, takes_settings
 from heronpy.cli.reading.found_checkpoints import require_common_store
 from heronpy.cli.reading.topologies import open_state, require, require_alive, settled_status
-from heronpy.cli.views.progress_line import ProgressLine
+from heronpy.cli.views.wait_line import ProgressLine
 from heronpy.kernel.checkpoints.demand import take_checkpoint
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError

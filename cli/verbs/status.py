@@ -12,8 +12,8 @@ from heronpy.cli.reading.topologies import ANSWER_TIMEOUT, open_state, require_a
 from heronpy.cli.views import status_view
 from heronpy.cli.views.live_table import component_table, terminal_width
 from heronpy.cli.views.output import echo_json, table
-from heronpy.cli.views.progress_view import progress
-from heronpy.container.scheduler.scheduler_process import links
+from heronpy.cli.views.status_progress import progress
+from heronpy.container.scheduler.scheduler_handle import links
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.status import TopologyStatus

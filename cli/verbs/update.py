@@ -25,9 +25,7 @@ from heronpy.cli.options import duration, takes_name, takes_output, takes_settin
 from heronpy.cli.reading.topologies import open_state, require, require_alive, settled_status
 from heronpy.cli.requester import requester
 from heronpy.cli.views.output import echo_json
-from heronpy.cli.views.progress_line import ProgressLine
-from heronpy.cli.views.update_progress import Phases
-from heronpy.cli.views.update_view import (
+from heronpy.cli.views.update_diff import (
     diff_json,
     diff_lines,
     ledger_line,
@@ -35,13 +33,15 @@ from heronpy.cli.views.update_view import (
     packing_line,
     rate_line,
 )
+from heronpy.cli.views.update_phases import Phases
+from heronpy.cli.views.wait_line import ProgressLine
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree.desired_state import change_live, with_runtime_config
+from heronpy.kernel.tree.live_node import change_live, with_runtime_config
 from heronpy.kernel.tree.update import Ledger, Update
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from heronpy.cli.reading.log_files import LogFollower, Logs
+from heronpy.cli.reading.log_tail import LogFollower, Logs
 
 #: a line of the instance's logging, as container/processes/child.py formats it
 _LOGGED = re.compile(r"[-\d]{10} [:,\d]{12} (?P<level>[A-Z]+) \[(?P<logger>\S+)\] (?P<text>.*)")

@@ -14,7 +14,7 @@ import click
 from heronpy.cli.views import status_view
 from heronpy.cli.views.keyboard import keyboard
 from heronpy.cli.views.output import is_terminal, table
-from heronpy.cli.views.progress_view import progress
+from heronpy.cli.views.status_progress import progress
 from heronpy.kernel.status import TopologyStatus
 
 if TYPE_CHECKING:

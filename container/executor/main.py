@@ -23,7 +23,7 @@ from heronpy.container.processes.child import Start, configure_logging, log_caps
 from heronpy.container.processes.roles import ROLES
 from heronpy.container.processes.zygote_client import CHILD, ZYGOTE, ZygoteClient, spawn
 from heronpy.container.restart_policy import RestartPolicy
-from heronpy.container.watchdog.for_scheduler import SchedulerWatchdog
+from heronpy.container.watchdog.scheduler_watch import SchedulerWatchdog
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import (
     DamagedNode,
@@ -38,7 +38,7 @@ from heronpy.kernel.formats import NODE
 from heronpy.kernel.launch import Role, TopologyLaunch
 from heronpy.kernel.liveness.heartbeat_node import HeartbeatNode
 from heronpy.kernel.liveness.lifeline import has_beaten
-from heronpy.kernel.logs.log_file import cap_logs
+from heronpy.kernel.logs.log_rotation import cap_logs
 from heronpy.kernel.machine.private import make_private
 from heronpy.kernel.machine.wakeup import Wakeup
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan

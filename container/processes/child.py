@@ -19,7 +19,7 @@ from heronpy.container.processes.title import set_title
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import Child, Role, TopologyLaunch
-from heronpy.kernel.logs.log_file import Caps, cap_output, line_writer
+from heronpy.kernel.logs.log_rotation import Caps, cap_output, line_writer
 from heronpy.kernel.logs.rate_limited import Repeats
 
 #: EX_SOFTWARE: the role's code let an exception out

@@ -18,8 +18,8 @@ from heronpy.container.folders import launch_file, own_work_folder, renew_socket
 from heronpy.container.processes.child import configure_logging
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.scheduler.launcher import TopologyLauncher
+from heronpy.container.scheduler.scheduler_handle import MODULE, SchedulerNode
 from heronpy.container.scheduler.scheduler_loop import SchedulerLoop
-from heronpy.container.scheduler.scheduler_process import MODULE, SchedulerNode
 from heronpy.container.teardown import vanished
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, HeronError, NodeExists, UserError

@@ -14,9 +14,9 @@ from heronpy.container.kept_checkpoints import require_store
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.restart_policy import RestartPolicy, Restarts
 from heronpy.container.scheduler.launcher import TopologyLauncher
-from heronpy.container.scheduler.scheduler_process import SchedulerNode
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.container.teardown import announce_leaving, clear_topology
-from heronpy.container.watchdog.beside import KeptAlive
+from heronpy.container.watchdog.watchdog_process import KeptAlive
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, StateError, UserError
 from heronpy.kernel.formats import NODE

@@ -1,4 +1,4 @@
-"""Two small processes and a check that start the scheduler's process again, and each other.
+"""What starts the scheduler process again: the executor of container 0, or a process of its own.
 
-Begin with for_scheduler.py.
+Begin with scheduler_watch.py.
 """

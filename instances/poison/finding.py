@@ -10,7 +10,7 @@ from heronpy.instances.output.codec import Codec
 from heronpy.instances.poison.guard import Guard, PoisonSettings
 from heronpy.instances.poison.history import HistoryFile
 from heronpy.instances.poison.mark import IDLE, died_in, mapped
-from heronpy.kernel.logs.log_file import POISON, SUFFIX
+from heronpy.kernel.logs.log_rotation import POISON, SUFFIX
 from heronpy.kernel.machine.private import make_private
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from heronpy.instances.control_events import ControlEvents
-from heronpy.instances.saving.recovery import has_runs, run_of
+from heronpy.instances.saving.run_membership import has_runs, run_of
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.tree.update import BOTH_RUN, Update

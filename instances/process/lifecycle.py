@@ -19,7 +19,7 @@ from heronpy.instances.process.control import Control
 from heronpy.instances.process.forks import guard_forks
 from heronpy.instances.process.joining import Joining, entry_of
 from heronpy.instances.process.socket_link import SocketLink
-from heronpy.instances.saving.recovery import LeaveForNextRun, origin_of, rows_are_unsent
+from heronpy.instances.saving.run_membership import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import Saved, load_checkpoint, load_handovers
 from heronpy.instances.saving.state.saver import Kind

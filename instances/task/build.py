@@ -35,7 +35,7 @@ from heronpy.instances.poison.finding import Finding
 from heronpy.instances.poison.guard import CAREFUL, Guard, PoisonSettings, Unguarded
 from heronpy.instances.positions import Sent, WorkedOff
 from heronpy.instances.saving.pending_rows import put_back
-from heronpy.instances.saving.recovery import has_runs
+from heronpy.instances.saving.run_membership import has_runs
 from heronpy.instances.saving.sink_transactions import ROLL, Transactions
 from heronpy.instances.saving.snapshot import SavingSettings, Snapshots
 from heronpy.instances.saving.state import Saver, TaskState

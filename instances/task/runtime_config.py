@@ -7,7 +7,7 @@ from typing import Any
 
 from heronpy.instances.control_events import ControlEvents
 from heronpy.instances.task.build import Task
-from heronpy.kernel.tree.desired_state import config_for
+from heronpy.kernel.tree.live_node import config_for
 from heronpy.logical_plan import tree_limits
 
 #: component, or "" for all of them → config that was given while the topology runs

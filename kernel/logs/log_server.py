@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from heronpy.kernel.errors import PeerLost
-from heronpy.kernel.logs.log_file import log_extents, read_log
+from heronpy.kernel.logs.log_rotation import log_extents, read_log
 from heronpy.kernel.protocol import LogFile, LogReply, LogRequest, LogsReply, LogsRequest, wrap
 from heronpy.kernel.transport import Router
 

@@ -16,7 +16,7 @@ from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.transport import Dealer
-from heronpy.kernel.tree.desired_state import change_live
+from heronpy.kernel.tree.live_node import change_live
 from heronpy.kernel.tree.paths import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
 from heronpy.kernel.tree.registrations import given_up, read, reported
 

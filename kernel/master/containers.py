@@ -10,7 +10,7 @@ from heronpy.kernel.errors import DamagedNode, StateError
 from heronpy.kernel.machine.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.master.knowledge.board import Board
 from heronpy.kernel.master.knowledge.missing_containers import MissingContainers
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.tree.paths import ExecutorNode, Registration
 from heronpy.kernel.tree.registrations import NodeFollower, given_up, read
 from heronpy.kernel.tree.requests import request_replacement, withdraw_replacement

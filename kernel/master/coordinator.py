@@ -11,9 +11,9 @@ from heronpy.kernel.errors import StateError
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.checkpointing.act import CheckpointAct
+from heronpy.kernel.master.damaged_nodes.act import RebuildAct
 from heronpy.kernel.master.fenced_node import Changed
-from heronpy.kernel.master.rebuilding.act import RebuildAct
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.master.restoring.act import RestoreAct
 from heronpy.kernel.master.updating.act import UpdateAct
 from heronpy.kernel.status import CheckpointStatus, UpdateStatus

@@ -24,7 +24,7 @@ from heronpy.kernel.master.containers import Containers
 from heronpy.kernel.master.coordinator import Coordinator
 from heronpy.kernel.master.fenced_node import Replaced
 from heronpy.kernel.master.knowledge.board import Board
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (

@@ -6,7 +6,7 @@ import msgspec
 
 from heronpy.kernel.errors import PackingError
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.plans.key_groups import checked_table, contiguous, groups_of, rebalanced
+from heronpy.kernel.plans.group_owners import checked_table, contiguous, groups_of, rebalanced
 from heronpy.kernel.plans.logical import Component, LogicalPlan
 from heronpy.kernel.plans.packing import PackingPlan
 

@@ -1,0 +1,1 @@
+"""Uploaders: where packages for containers on other machines are put."""

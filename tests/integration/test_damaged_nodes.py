@@ -15,7 +15,7 @@ from support.running.watching import Watching
 
 from heronpy.cli.reading.topologies import open_state
 from heronpy.kernel.config import load_config
-from heronpy.kernel.master.rebuilding.decide import REBUILT
+from heronpy.kernel.master.damaged_nodes.decide import REBUILT
 from heronpy.kernel.tree.damage import damaged_nodes
 
 NAME = "Exact"

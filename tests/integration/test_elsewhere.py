@@ -19,7 +19,7 @@ from support.running.engine import TOPOLOGIES, Engine, wait_until
 from support.running.fleet import SCHEDULER
 from support.schedulers import elsewhere
 
-from heronpy.container.watchdog.beside import MODULE as WATCHDOG
+from heronpy.container.watchdog.watchdog_process import MODULE as WATCHDOG
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from support.running.engine import TOPOLOGIES, Engine, wait_until
 
-from heronpy.container.scheduler.scheduler_process import SchedulerNode
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.tree.paths import Tree

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from heronpy.component import ENGINE_ATTRIBUTES
 from heronpy.errors import DefinitionError
-from heronpy.instances.saving.recovery import has_runs
+from heronpy.instances.saving.run_membership import has_runs
 from heronpy.instances.saving.state.encoding import decode_whole, encode_whole
 from heronpy.instances.saving.state.key_roster import KeyRoster
 from heronpy.instances.saving.state.keyed import (

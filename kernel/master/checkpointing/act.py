@@ -15,10 +15,10 @@ from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import HeronError
 from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.checkpointing.decide import Checkpointing, Round
-from heronpy.kernel.master.rebuilding.decide import FIRST_EPOCH
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.damaged_nodes.decide import FIRST_EPOCH
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.trace_points import step
-from heronpy.kernel.tree.desired_state import in_effect
+from heronpy.kernel.tree.live_node import in_effect
 from heronpy.kernel.tree.update import FINISHED
 
 log = logging.getLogger(__name__)

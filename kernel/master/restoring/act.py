@@ -16,7 +16,7 @@ from heronpy.kernel.checkpoints.node import WentBack
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.errors import CheckpointDamaged
 from heronpy.kernel.master.background import BackgroundWorker
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.master.restoring.decide import NextRun, Restoring
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.trace_points import step

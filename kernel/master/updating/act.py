@@ -9,7 +9,7 @@ import msgspec
 
 from heronpy.kernel.errors import NodeMissing, PackingError, VersionConflict
 from heronpy.kernel.master.fenced_node import Changed
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.master.updating.decide import (
     Commit,
     Move,

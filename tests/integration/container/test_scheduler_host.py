@@ -17,7 +17,7 @@ from support.running.cpu import cpu_seconds
 
 from heronpy.container.folders import create_launch, launch_file, work_folder
 from heronpy.container.scheduler import scheduler_host
-from heronpy.container.scheduler.scheduler_process import SchedulerNode
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.container.teardown import kill_topology
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import NodeMissing, UserError

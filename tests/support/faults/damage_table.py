@@ -13,7 +13,7 @@ from heronpy.container.execution import is_current, known_execution
 from heronpy.container.executor.executor_node import ExecutorRecord
 from heronpy.container.kept_checkpoints import _keeps_objects, _node
 from heronpy.container.remote.uploads import uploads_of
-from heronpy.container.scheduler.scheduler_process import SchedulerNode, SchedulerProcess
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode, SchedulerProcess
 from heronpy.container.teardown import _plan
 from heronpy.kernel.checkpoints.decision import Decision
 from heronpy.kernel.checkpoints.demand import Demand, newest_complete, pending_demands
@@ -24,10 +24,10 @@ from heronpy.kernel.errors import DamagedNode, NodeMissing
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.liveness.heartbeat_node import HeartbeatReader
 from heronpy.kernel.master.client import unreachable
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.tree.desired_state import change_live
+from heronpy.kernel.tree.live_node import change_live
 from heronpy.kernel.tree.paths import PAUSED, RUNNING, ExecutorNode, Live, Registration, Waiting
 from heronpy.kernel.tree.registrations import (
     client_keys,

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from heronpy.cli.main import cli
 from heronpy.cli.reading.topologies import open_state
-from heronpy.container.scheduler.scheduler_process import links
+from heronpy.container.scheduler.scheduler_handle import links
 from heronpy.kernel.config import load_config
 from heronpy.kernel.master.client import topology_status
 

@@ -26,7 +26,7 @@ from heronpy.kernel.errors import StoreError
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.machine import durable
 from heronpy.kernel.master.coordinator import Coordinator
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
 from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
 

@@ -14,7 +14,13 @@ import msgspec
 from heronpy.instances.control_events import Abandoned, EventInbox
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.progress import Progress
-from heronpy.instances.saving.recovery import LeaveForNextRun, has_runs, origin_of, rows_are_unsent, run_of
+from heronpy.instances.saving.run_membership import (
+    LeaveForNextRun,
+    has_runs,
+    origin_of,
+    rows_are_unsent,
+    run_of,
+)
 from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import load_checkpoint
 from heronpy.instances.saving.state.saver import Kind

@@ -16,7 +16,7 @@ from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.master.background import BackgroundWorker, T
 from heronpy.kernel.master.coordinator import Coordinator
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,

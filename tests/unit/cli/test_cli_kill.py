@@ -11,7 +11,7 @@ from support.faults.damage import DAMAGES, damage
 
 from heronpy.container.folders import create_launch
 from heronpy.container.scheduler import scheduler_host
-from heronpy.container.scheduler.scheduler_process import SchedulerNode
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin.opening import open_state

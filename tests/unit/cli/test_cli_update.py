@@ -19,7 +19,7 @@ from heronpy.cli.changing.proposal import look, propose
 from heronpy.cli.changing.update_checks import doubts
 from heronpy.cli.reading import topologies
 from heronpy.cli.submitting.submission import prepare
-from heronpy.cli.views.update_view import diff_lines
+from heronpy.cli.views.update_diff import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
 from heronpy.kernel.kept_state import KeptState
@@ -28,7 +28,7 @@ from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, next_pl
 from heronpy.kernel.plans.logical import Reliability
 from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
-from heronpy.kernel.tree.desired_state import change_live, config_for
+from heronpy.kernel.tree.live_node import change_live, config_for
 from heronpy.kernel.tree.paths import Execution, Live, Registration, Tree
 from heronpy.kernel.tree.update import FINISHED, Ledger, Phase, Update
 from heronpy.plugins.packing.round_robin import RoundRobin

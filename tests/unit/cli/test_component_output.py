@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heronpy.cli.reading.log_files import LogFolder
+from heronpy.cli.reading.log_tail import LogFolder
 from heronpy.cli.views.component_output import ComponentOutput
 
 

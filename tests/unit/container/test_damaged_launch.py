@@ -15,7 +15,7 @@ from support.faults.damage import DAMAGES, damage
 from heronpy.container.folders import create_launch
 from heronpy.container.launch_facts import launch_of
 from heronpy.container.processes import child
-from heronpy.container.watchdog import beside
+from heronpy.container.watchdog import watchdog_process
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.launch import LaunchDamaged, TopologyLaunch
 from heronpy.kernel.plugin import StateManager
@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_read_is_damaged_and_a_missing_one_is_missing(file
 
 @pytest.mark.parametrize(
     "start",
-    [lambda file: child.main([file, "{}"]), lambda file: beside.main([file])],
+    [lambda file: child.main([file, "{}"]), lambda file: watchdog_process.main([file])],
     ids=["child", "keeper"],
 )
 def test_a_process_that_starts_with_it_says_one_line(file: Path, start: object) -> None:

@@ -12,8 +12,8 @@ from support.tasks.distant import DistantState
 
 from heronpy.container.execution import read_execution
 from heronpy.container.folders import create_launch
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.container.scheduler.scheduler_loop import SchedulerLoop
-from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError, VersionConflict
 from heronpy.kernel.launch import TopologyLaunch

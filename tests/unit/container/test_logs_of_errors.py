@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from heronpy.kernel.logs.log_file import log_parts
+from heronpy.kernel.logs.log_rotation import log_parts
 
 PROGRAM = """
 import logging, sys

@@ -12,7 +12,7 @@ from support.tasks.distant import DistantState
 from heronpy.kernel.config import Config
 from heronpy.kernel.master.client import unreachable
 from heronpy.kernel.master.main import TopologyMaster
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.transport import Reactor, Transport

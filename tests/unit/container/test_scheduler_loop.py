@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from heronpy.container.folders import create_launch
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.container.scheduler.scheduler_loop import SchedulerLoop
-from heronpy.container.scheduler.scheduler_process import SchedulerNode
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import TopologyLaunch

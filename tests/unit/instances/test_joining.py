@@ -12,7 +12,7 @@ from support.tasks.crew.updates import scaled
 from heronpy.instances.control_events import Abandoned
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.process.joining import entry_of
-from heronpy.instances.saving.recovery import LeaveForNextRun
+from heronpy.instances.saving.run_membership import LeaveForNextRun
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan, next_plan
 from heronpy.kernel.tree.update import Phase, Update

@@ -14,7 +14,7 @@ from heronpy import Bolt, KeyNotOwned, Spout
 from heronpy.instances.saving.state import Saver, TaskState, load_checkpoint, load_handovers
 from heronpy.kernel.errors import CheckpointDamaged, TopologyError
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.plans.key_groups import contiguous
+from heronpy.kernel.plans.group_owners import contiguous
 from heronpy.kernel.tree.update import Handover
 from heronpy.state import StatefulComponent
 

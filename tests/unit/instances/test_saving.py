@@ -14,7 +14,7 @@ from heronpy.instances.control_events import Abandoned, ControlEvents, EventInbo
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.alignment import Cut
 from heronpy.instances.progress import Progress
-from heronpy.instances.saving.recovery import LeaveForNextRun, origin_of, rows_are_unsent
+from heronpy.instances.saving.run_membership import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
 from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.task.build import build_task

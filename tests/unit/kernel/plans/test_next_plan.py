@@ -25,7 +25,7 @@ from heronpy.kernel.plans import (
     physical_plan,
     union,
 )
-from heronpy.kernel.plans.key_groups import rebalanced
+from heronpy.kernel.plans.group_owners import rebalanced
 from heronpy.kernel.plugin import ResourceManager
 from heronpy.plugins.packing.hooks import heron_resource_managers
 from heronpy.testing.packing import initialized

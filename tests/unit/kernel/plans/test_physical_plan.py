@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.tasks.plans import edge, plan_of
 
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, PlacedTask
-from heronpy.kernel.plans.key_groups import contiguous
+from heronpy.kernel.plans.group_owners import contiguous
 
 
 @given(st.integers(1, 300), st.integers(0, 700))

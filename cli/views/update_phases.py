@@ -7,7 +7,7 @@ from typing import Final
 
 from heronpy.cli.views.output import plural
 from heronpy.cli.views.plan_view import shown_size
-from heronpy.cli.views.progress_view import listed
+from heronpy.cli.views.status_progress import listed
 from heronpy.kernel.tree.update import Ledger, Phase, Update
 
 #: names for display, in order; several phases may be one step

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from heronpy.container.execution import await_execution, is_current
 from heronpy.container.processes.child import configure_logging
 from heronpy.container.processes.detached import start_detached
-from heronpy.container.scheduler.scheduler_process import SchedulerNode
-from heronpy.container.watchdog.for_scheduler import SchedulerWatchdog
+from heronpy.container.scheduler.scheduler_handle import SchedulerNode
+from heronpy.container.watchdog.scheduler_watch import SchedulerWatchdog
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, StateError
 from heronpy.kernel.formats import NODE
@@ -29,7 +29,7 @@ from heronpy.kernel.tree.registrations import read
 
 log = logging.getLogger(__name__)
 
-MODULE = "heronpy.container.watchdog.beside"
+MODULE = "heronpy.container.watchdog.watchdog_process"
 
 #: the longest wait between two looks at the topology, and for a state tree that cannot be read
 LOOK_SECONDS = 5.0
@@ -117,7 +117,7 @@ class KeptAlive:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m heronpy.container.watchdog.beside LAUNCH_FILE`."""
+    """`python -m heronpy.container.watchdog.watchdog_process LAUNCH_FILE`."""
     launch = TopologyLaunch.read_or_exit(argv[0])
     configure_logging(launch)
     state = open_state(Config.from_plain(launch.config))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from heronpy.cli.views.progress_view import progress, size
-from heronpy.cli.views.update_progress import Phases
+from heronpy.cli.views.status_progress import progress, size
+from heronpy.cli.views.update_phases import Phases
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.status import CheckpointStatus, TopologyStatus, UpdateStatus
 from heronpy.kernel.tree.update import Update

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from heronpy.cli.reading.log_files import LogFolder, LogFollower, tail
-from heronpy.kernel.logs.log_file import (
+from heronpy.cli.reading.log_tail import LogFolder, LogFollower, tail
+from heronpy.kernel.logs.log_rotation import (
     LEFT_BYTES,
     LOOK_BYTES,
     CappedOutput,

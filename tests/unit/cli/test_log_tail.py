@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.cli.reading import log_files
-from heronpy.cli.reading.log_files import LogFolder, LogFollower, chosen_logs, require_logs, tail
+from heronpy.cli.reading import log_tail
+from heronpy.cli.reading.log_tail import LogFolder, LogFollower, chosen_logs, require_logs, tail
 from heronpy.kernel.errors import UserError
 
 NAMES = [
@@ -80,7 +80,7 @@ def test_the_tail_is_the_end_of_all_lines(
 
 
 def test_a_large_log_is_read_from_its_end_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_files, "PIECE", 16)
+    monkeypatch.setattr(log_tail, "PIECE", 16)
     path = tmp_path / "large.log"
     path.write_text("".join(f"line {number}\n" for number in range(1000)))
     assert last_lines(path, 3) == ["line 997", "line 998", "line 999"]
@@ -89,7 +89,7 @@ def test_a_large_log_is_read_from_its_end_only(tmp_path: Path, monkeypatch: pyte
 def test_a_follower_gives_whole_lines_and_survives_a_new_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_files, "MOST", 3)
+    monkeypatch.setattr(log_tail, "MOST", 3)
     path = tmp_path / "one.log"
     path.write_text("before\n")
     logs = LogFolder(tmp_path)

@@ -9,7 +9,7 @@ from heronpy.cli.changing.proposal import Proposal
 from heronpy.cli.views.output import count, plural
 from heronpy.cli.views.plan_view import shown, shown_size
 from heronpy.kernel.plans import Component
-from heronpy.kernel.plans.key_groups import groups_of
+from heronpy.kernel.plans.group_owners import groups_of
 from heronpy.kernel.tree.update import Ledger, Update
 
 #: most labels that are spelt out in a line

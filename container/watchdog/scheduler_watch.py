@@ -9,7 +9,7 @@ from collections.abc import Callable
 from heronpy.container.execution import is_current
 from heronpy.container.processes.detached import start_detached
 from heronpy.container.restart_policy import RestartPolicy, Restarts
-from heronpy.container.scheduler.scheduler_process import MODULE, SchedulerProcess
+from heronpy.container.scheduler.scheduler_handle import MODULE, SchedulerProcess
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import StateError
 from heronpy.kernel.launch import TopologyLaunch

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from heronpy.kernel.errors import UserError, did_you_mean
-from heronpy.kernel.logs.log_file import POISON, log_extents, read_log
+from heronpy.kernel.logs.log_rotation import POISON, log_extents, read_log
 from heronpy.kernel.logs.log_server import MOST
 
 #: a log is read backwards in pieces of this size until enough lines are seen

@@ -11,10 +11,10 @@ from heronpy.kernel.checkpoints.in_store import InStore, checkpoints_in_store
 from heronpy.kernel.checkpoints.node import WentBack
 from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.master.background import BackgroundWorker
+from heronpy.kernel.master.damaged_nodes.decide import REBUILT, checkpoints_as_stored
 from heronpy.kernel.master.fenced_node import Changed
 from heronpy.kernel.master.knowledge.roster import named
-from heronpy.kernel.master.rebuilding.decide import REBUILT, checkpoints_as_stored
-from heronpy.kernel.master.repository import MasterState
+from heronpy.kernel.master.master_state import MasterState
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from heronpy.kernel.checkpoints.object_names import own_prefix
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, NodeExists, NodeMissing, VersionConflict
 from heronpy.kernel.formats import NODE
+from heronpy.kernel.master.damaged_nodes.decide import plan_in_force, update_that_ran
 from heronpy.kernel.master.fenced_node import Changed, FencedNode
 from heronpy.kernel.master.knowledge.roster import Roster
-from heronpy.kernel.master.rebuilding.decide import plan_in_force, update_that_ran
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, physical_plan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.opening import open_checkpoint_store
