@@ -41,9 +41,8 @@ def test_by_shuffle_a_task_is_not_taken_away_with_what_it_counted(engine: Engine
     fewer = ("submit", FILE, "shuffle", "1", str(folder), "--name", "Fewer", "--from", "Kept")
     said = engine.fails(*fewer)
     assert said.startswith("error: checkpoint Kept@")
-    assert (
-        f" has 2 instances of 'count' and not 1: {LOST} (try: use parallelism 2, or --allow-dropped" in said
-    )
+    hint = "(try: set parallelism 2, or pass --allow-dropped"
+    assert f" has 2 instances of 'count' and not 1: {LOST} {hint}" in said
     (folder / "more").touch()
     wait_until(lambda: counted(folder) == 400, 60, "all are counted", engine.log_tails)
 

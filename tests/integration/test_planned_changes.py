@@ -98,7 +98,7 @@ def test_what_cannot_be_is_refused_and_the_topology_never_notices(engine: Engine
     finally:
         master.send_signal(signal.SIGCONT)
     assert "an update to count=3 by" in said
-    assert "runs in LiveWords for" in said
+    assert "has been running in LiveWords for" in said
     wait_until(
         lambda: engine.status(TOPOLOGY)["epoch"] == epoch + 1 and not engine.status(TOPOLOGY)["update"],
         60,

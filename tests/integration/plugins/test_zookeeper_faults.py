@@ -107,7 +107,7 @@ def test_without_a_majority_calls_fail_soon_and_then_at_once_and_later_all_goes_
     assert time.monotonic() - begun < 5
     begun = time.monotonic()
     for _ in range(20):
-        with pytest.raises(StateError, match="majority"):
+        with pytest.raises(StateError, match="quorum"):
             state.set("/t/here", b"x")
     assert time.monotonic() - begun < 3, "not a second for each"
     with pytest.raises(StateError, match=r"cannot reach ZooKeeper: .* connection refused.* does not serve"):
@@ -254,7 +254,7 @@ def test_credentials_keep_others_out_of_a_topology(
     with pytest.raises(StateError, match="other accounts can read the credentials"):
         opened(zookeeper, root, credentials=str(files[0]))
     files[1].write_text("bob")
-    with pytest.raises(StateError, match="not the form user:password"):
+    with pytest.raises(StateError, match="do not have the form user:password"):
         opened(zookeeper, root, credentials=str(files[1]))
     with pytest.raises(StateError, match="cannot read the credentials"):
         opened(zookeeper, root, credentials=str(folder / "none"))

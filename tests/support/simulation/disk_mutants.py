@@ -202,7 +202,7 @@ DISK_MUTANTS: dict[str, DiskMutant] = {
         (state_values_not_synced, ("error", "lost", "twice"), 1),
         (names_of_state_not_synced, ("error", "lost", "twice"), 1),
         (staged_files_not_synced, ("lost", "error"), 3),
-        (names_of_staged_files_not_synced, ("lost", "error"), 38),
+        (names_of_staged_files_not_synced, ("lost", "error"), 70),
         (commits_of_files_not_synced, ("lost",), 3),
         (staging_folder_not_synced, ("lost", "error"), 13),
         (state_folder_not_synced, ("error",), 2),
