@@ -29,11 +29,6 @@ class ChainedWatch(FileNodeWatch):
         self.chain: list[int] = []
         self.changed = False
 
-    @property
-    def reached(self) -> bool:
-        """Whether the node's own folder is there."""
-        return len(self.chain) == len(self.segments) + 1
-
     def leave(self) -> None:
         self._watcher.forget(self)
 
@@ -185,11 +180,10 @@ class FileWatcher:
         if depth == len(watch.segments):
             watch.changed |= event.name in VALUES or not event.name.startswith("@")
         elif event.name == watch.segments[depth]:
-            before, was_reached = watch.chain, watch.reached
             self._resolve(watch)
-            # the node itself came or went, even if it is unchanged by now
-            watch.changed |= depth + 1 == len(watch.segments)
-            watch.changed |= watch.chain != before and (was_reached or watch.reached)
+            # The node may have come and gone with this folder, even if all is as before by now: a lock that
+            # was taken and released between two looks would otherwise be waited for in vain.
+            watch.changed = True
 
     def _resolve(self, watch: ChainedWatch) -> None:
         """Walk down as far as folders exist. Each is watched before the next is looked up: no gap."""

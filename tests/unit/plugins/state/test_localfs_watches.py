@@ -47,6 +47,16 @@ def test_a_watch_hears_nothing_of_events_that_were_waiting(state: StateManager, 
     assert not late.within(QUIET)
 
 
+def test_a_node_that_comes_and_goes_with_its_parent_is_told(state: StateManager, held: Held) -> None:
+    """As a lock does that is taken and released while its next holder is about to wait for it."""
+    told = Told()
+    state.watch("/locks/t", told)
+    state.create("/locks/t", b"", ephemeral=True)
+    state.delete("/locks/t")
+    held.let_go.set()
+    assert told.within(SOON)
+
+
 def test_a_watch_that_is_due_can_still_be_cancelled(state: StateManager) -> None:
     inside, other = Held(), Told()
     first_called: list[str] = []
