@@ -69,7 +69,7 @@ def nothing_left(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="session")
 def synced_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What processes preload whose disk can lose its power, see support/power/."""
+    """What processes preload whose disk can lose its power, see support/faults/power/."""
     return compile_library(tmp_path_factory.mktemp("synced"))
 
 

@@ -147,7 +147,7 @@ class Engine:
 
     def leftovers(self) -> list[str]:
         """What a home full of killed topologies still holds: nothing, or names of it."""
-        left = [f"process {process}" for process in self.processes()]
+        left = [f"process {process.pid}: {_command_line(process)}" for process in self.processes()]
         left += [str(path) for path in self.home.glob("topologies/*")]
         left += [str(path) for path in self.home.glob("state/*") if not path.name.startswith("@")]
         left += [str(path) for path in self.home.glob("state/@sessions/*")]
@@ -174,6 +174,14 @@ def end_all(engine: Engine) -> None:
     for process in dead:
         process.kill()
     wait_until(lambda: engine.processes() == [], 10, "the end of all")
+
+
+def _command_line(process: psutil.Process) -> str:
+    """What tells one `python` from another."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error as error:
+        return str(error)
 
 
 def tails(logs: Iterable[Path]) -> str:
