@@ -102,7 +102,7 @@ SESSION: Final = Format(1, _FIRST)
 SPARK: Final = Format(1, _FIRST)
 
 #: of frames and control messages: all processes of a topology speak the same
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 
 
 def check_protocol(topology: str, spoken: int, by: str) -> None:

@@ -10,20 +10,15 @@ from heronpy.instances.acking.roots import task_of
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.link import Link
-from heronpy.kernel.flow.frame import ACK, Prefix, seal
+from heronpy.kernel.flow.frame import ACK
+from heronpy.kernel.flow.sender import Sender
 
 
 class OutgoingAcks:
     """What this task has acked and failed since the last flush. Acks need no credit."""
 
-    def __init__(
-        self, task: int, incarnation: int, epoch: int, link: Link, settings: FlowSettings, run: int = 0
-    ) -> None:
-        self._task = task
-        self._incarnation = incarnation
-        #: of the plan that the task works by
-        self.epoch = epoch
-        self._run = run
+    def __init__(self, sender: Sender, link: Link, settings: FlowSettings) -> None:
+        self._sender = sender
         self._link = link
         self._settings = settings
         self._flushed_at = 0.0
@@ -92,9 +87,8 @@ class OutgoingAcks:
             told.clear()
 
     def _send(self, spout: int, acks: Acks) -> None:
-        prefix = Prefix(ACK, spout, self._task, 0, 0, self.epoch, self._incarnation, self._run, 0)
         for piece in acks.pieces():
-            self._link.send(*seal(prefix, piece.encode()))
+            self._link.send(*self._sender.frame(ACK, spout, piece.encode()))
 
 
 def _by_spout(roots: list[int], values: list[int], failed: list[int]) -> dict[int, Acks]:

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from collections.abc import Iterable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
-from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.flow.signals import Barrier
 
 Item = TypeVar("Item")
 
-_CUT = struct.Struct("<Q")
-
-
-class Cut(NamedTuple):
-    """Behind all that belongs to a checkpoint, and before all that does not: in a BARRIER, in the inbox."""
-
-    checkpoint: int
-
-    def encode(self) -> bytes:
-        return _CUT.pack(self.checkpoint)
-
-    @classmethod
-    def decode(cls, payload: bytes) -> Cut:
-        if len(payload) != _CUT.size:
-            msg = f"barrier of {len(payload)} bytes instead of {_CUT.size}"
-            raise ProtocolError(msg)
-        return cls(*_CUT.unpack(payload))
-
 
 class Alignment(Generic[Item]):
-    """Sets aside the frames behind a barrier, until the barrier has arrived on all channels.
+    """Sets aside what comes behind a barrier, until the barrier has arrived on all channels.
 
     Frames that are set aside have not been consumed, so credit bounds them. A later barrier replaces the
     awaited one: a checkpoint begins only after the previous one is complete or aborted.
     """
 
-    def __init__(self, inbox: deque[Item | Cut], channels: Iterable[int]) -> None:
+    def __init__(self, inbox: deque[Item | Barrier], channels: Iterable[int]) -> None:
         self._inbox = inbox
         self._channels = set(channels)
         #: the checkpoint whose barriers are awaited; 0 for none
@@ -87,7 +68,7 @@ class Alignment(Generic[Item]):
     def _check(self) -> None:
         if self.ahead >= self._channels:
             self._over = self._awaited
-            self._inbox.append(Cut(self._awaited))
+            self._inbox.append(Barrier(self._awaited))
             self._let_go()
 
     def _let_go(self) -> None:

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
-from heronpy.instances.input.alignment import Alignment, Cut
+from heronpy.instances.input.alignment import Alignment
 from heronpy.instances.link import Link
 from heronpy.instances.positions import WorkedOff
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.credit import HELLO, Grant, LastWord, Receiving
-from heronpy.kernel.flow.frame import CREDIT, MARKER, Prefix, seal
+from heronpy.kernel.flow.frame import CREDIT, Prefix
+from heronpy.kernel.flow.sender import Sender
+from heronpy.kernel.flow.signals import Barrier, Cut, EndOfInput, Marker, Signal
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import task_name
 from heronpy.kernel.plans import PhysicalPlan
@@ -23,10 +25,21 @@ log = logging.getLogger(__name__)
 
 
 class QueuedFrame(NamedTuple):
-    """A data frame that waits to be processed; or a marker, behind all that is to be done before it."""
+    """A data frame that waits to be processed."""
 
     prefix: Prefix
     payload: bytes
+
+
+class QueuedEnd(NamedTuple):
+    """The end of the input from one emitter, behind all that came from it."""
+
+    source: int
+    incarnation: int
+
+
+#: what the inbox of a task holds, in the order in which it is to be taken
+InboxItem = QueuedFrame | QueuedEnd | Cut
 
 
 class Inflow:
@@ -35,21 +48,15 @@ class Inflow:
     def __init__(
         self,
         plan: PhysicalPlan,
-        task: int,
-        incarnation: int,
+        sender: Sender,
         link: Link,
         settings: FlowSettings,
         counters: Counters,
-        run: int = 0,
         worked_off: WorkedOff | None = None,
     ) -> None:
-        component = plan.task(task).component
+        component = plan.task(sender.task).component
         self._component = component
-        self._task = task
-        self._incarnation = incarnation
-        #: of the plan that the task works by
-        self.epoch = plan.epoch
-        self._run = run
+        self._sender = sender
         self._link = link
         self._settings = settings
         self._counters = counters
@@ -64,6 +71,9 @@ class Inflow:
         self._markers: dict[int, int] = {}
         #: the epoch that all markers are to name; 0 for none
         self._awaited = 0
+        #: source → its incarnation whose end of input has come, and whose has been taken from the inbox
+        self._ends: dict[int, int] = {}
+        self._taken_ends: dict[int, int] = {}
         #: bytes that each emitter may have on its way to us
         self._share = settings.credit_bytes // max(len(self._channels), 1)
         #: bytes of a tuple, as of the last frame of each emitter
@@ -77,8 +87,8 @@ class Inflow:
         self._done = 0
         self._measured_at = 0.0
         self._complaints = RateLimitedLog(log)
-        self.inbox: deque[QueuedFrame | Cut] = deque()
-        self.alignment: Alignment[QueuedFrame] = Alignment(self.inbox, self._sources)
+        self.inbox: deque[InboxItem] = deque()
+        self.alignment: Alignment[InboxItem] = Alignment(self.inbox, self._sources)
 
     def _connect(self, plan: PhysicalPlan) -> list[int]:
         """Expect something of every task upstream in this plan; those that are new."""
@@ -121,7 +131,6 @@ class Inflow:
 
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Work by another plan from now on. All data from emitters that are not in it has been consumed."""
-        self.epoch = plan.epoch
         self._awaited = 0
         self._end_successions()
         self.prepare(plan)
@@ -134,7 +143,7 @@ class Inflow:
     def _disconnect(self, source: int) -> None:
         del self._channels[source]
         self._untold.discard(source)
-        for known in (self._markers, self._sizes):
+        for known in (self._markers, self._sizes, self._ends, self._taken_ends):
             known.pop(source, None)
 
     def knows(self, source: int, epoch: int) -> bool:
@@ -144,19 +153,42 @@ class Inflow:
         """
         return source in self._sources or (source in self._channels and epoch == self._next_epoch)
 
-    def on_marker(self, prefix: Prefix) -> None:
-        """All data of an emitter by the plan in force has arrived. May be repeated, and may be early."""
-        self._grant(prefix.source, self._hear_position(prefix), idle=True)
-        self._markers[prefix.source] = max(prefix.epoch, self._markers.get(prefix.source, 0))
-        self._check_markers()
+    def on_signal(self, prefix: Prefix, signal: Signal) -> None:
+        """Data sent before it has arrived or is lost. Any signal may be repeated."""
+        channel = self._hear_position(prefix)
+        match signal:
+            case Barrier(checkpoint):
+                self.alignment.on_barrier(prefix.source, checkpoint)
+            case Marker(epoch):
+                # The emitter waits until all before the marker is consumed. It may be early.
+                self._grant(prefix.source, channel, idle=True)
+                self._markers[prefix.source] = max(epoch, self._markers.get(prefix.source, 0))
+                self._check_markers()
+            case EndOfInput():
+                self._on_end(prefix)
 
     def _check_markers(self) -> None:
         epoch = self._awaited
         if epoch and all(self._markers.get(source) == epoch for source in self._sources):
             self._awaited = 0
             self.alignment.stop()  # a barrier of a checkpoint that was given up may have come late
-            mark = Prefix(MARKER, self._task, self._task, 0, 0, epoch, self._incarnation, self._run, 0)
-            self.inbox.append(QueuedFrame(mark, b""))
+            self.inbox.append(Marker(epoch))
+
+    def _on_end(self, prefix: Prefix) -> None:
+        if self._ends.get(prefix.source) != prefix.incarnation:
+            self._ends[prefix.source] = prefix.incarnation
+            self._queue(prefix.source, QueuedEnd(prefix.source, prefix.incarnation))
+
+    def take_end(self, end: QueuedEnd) -> None:
+        """All that came from an emitter before its end of input has been processed."""
+        self._taken_ends[end.source] = end.incarnation
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether all input has been processed: every emitter has ended, and none was replaced since."""
+        return bool(self._sources) and all(
+            self._taken_ends.get(source) == self._channels[source].source for source in self._sources
+        )
 
     def greet(self) -> None:
         """Send a hello to every emitter: credit used towards a predecessor of this process is void."""
@@ -175,21 +207,18 @@ class Inflow:
             raise ProtocolError(msg)
         self._counters.queued += prefix.tuples
         self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
-        if prefix.source in self.alignment.ahead:
-            self.alignment.set_aside(QueuedFrame(prefix, payload))
+        self._queue(prefix.source, QueuedFrame(prefix, payload))
+
+    def _queue(self, source: int, item: QueuedFrame | QueuedEnd) -> None:
+        if source in self.alignment.ahead:
+            self.alignment.set_aside(item)
         else:
-            self.inbox.append(QueuedFrame(prefix, payload))
+            self.inbox.append(item)
 
     def on_probe(self, prefix: Prefix, payload: bytes) -> None:
         """An emitter asks for credit; a new one also reports the positions of its predecessors."""
         channel = self._hear_position(prefix, LastWord.decode_all(payload))
         self._grant(prefix.source, channel, idle=True)
-
-    def on_barrier(self, prefix: Prefix, payload: bytes) -> None:
-        """Data sent before it has arrived or is lost; the next data of this emitter is behind the barrier."""
-        cut = Cut.decode(payload)
-        self._hear_position(prefix)
-        self.alignment.on_barrier(prefix.source, cut.checkpoint)
 
     def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
         """Drop a frame of the inbox whose payload does not match its prefix, and grant its credit again."""
@@ -246,7 +275,7 @@ class Inflow:
     def _channel(self, prefix: Prefix) -> Receiving:
         channel = self._channels.get(prefix.source)
         if channel is None:
-            msg = f"task {prefix.source} does not feed task {self._task}"
+            msg = f"task {prefix.source} does not feed task {self._sender.task}"
             raise ProtocolError(msg)
         if prefix.incarnation < channel.source:
             msg = f"it has been replaced by incarnation {channel.source}"
@@ -262,8 +291,7 @@ class Inflow:
             self._tell(source, grant)
 
     def _tell(self, source: int, grant: Grant) -> None:
-        prefix = Prefix(CREDIT, source, self._task, 0, 0, self.epoch, self._incarnation, self._run, 0)
-        self._link.send(*seal(prefix, grant.encode()))
+        self._link.send(*self._sender.frame(CREDIT, source, grant.encode()))
 
 
 def _unsent(plan: PhysicalPlan, source: str, reader: str, settings: FlowSettings) -> int:

@@ -14,10 +14,11 @@ from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
 from heronpy.instances.output.groupings import make_grouping
 from heronpy.instances.output.groupings.custom import Chooser
-from heronpy.instances.output.moving import Moving
+from heronpy.instances.output.groupings.direct import Direct
 from heronpy.instances.output.outbox import Outbox
-from heronpy.instances.output.rerouting import Way
+from heronpy.instances.output.rerouting import Rerouting, Way
 from heronpy.kernel.errors import TopologyError, did_you_mean
+from heronpy.kernel.flow.batches import RowBatch
 from heronpy.kernel.plans import Component, DeclaredStream, Input, PhysicalPlan
 
 #: called for every emit: values, stream, tasks
@@ -57,7 +58,7 @@ class Outlet:
 
     __slots__ = ("direct", "direct_only", "groupings", "name", "number", "stream", "ways", "width")
 
-    def __init__(self, stream: DeclaredStream, number: int, ways: list[Way[Lane]]) -> None:
+    def __init__(self, stream: DeclaredStream, number: int, ways: list[Way]) -> None:
         self.stream = stream
         #: in frames
         self.number = number
@@ -66,12 +67,15 @@ class Outlet:
         self.direct_only = stream.direct
         self.use(ways)
 
-    def use(self, ways: list[Way[Lane]]) -> None:
+    def use(self, ways: list[Way]) -> None:
         """Send by these from now on, one for each consumer."""
         self.ways = ways
-        self.groupings = [way.grouping for way in ways if way.grouping is not None]
+        self.groupings = [way.grouping for way in ways if not isinstance(way.grouping, Direct)]
         #: lanes of the consumers to whom the emitter names the task
-        self.direct = {task: lane for way in ways if way.grouping is None for task, lane in way.lanes.items()}
+        self.direct: dict[int, Lane] = {}
+        for way in ways:
+            if isinstance(way.grouping, Direct):
+                self.direct.update(way.grouping.lanes)
 
     def choice(self) -> Callable[[Row], Sequence[Lane]]:
         """How the tasks of all readers are chosen: with one reader, as with most, by its grouping alone."""
@@ -119,12 +123,12 @@ class Collector:
             if not outlet.direct_only
         }
 
-    def _way(self, plan: PhysicalPlan, stream: int, consumer: Component, edge: Input) -> Way[Lane]:
+    def _way(self, plan: PhysicalPlan, stream: int, consumer: Component, edge: Input) -> Way:
         lanes = {task.id: self._outbox.lane(stream, task.id) for task in plan.tasks_of(consumer.name)}
         grouping = make_grouping(
             plan, consumer, edge, lanes, container=self._container, custom=self._custom, pick=self._pick
         )
-        return Way(consumer.name, edge, lanes, grouping)
+        return Way(consumer.name, edge, grouping)
 
     def use_plan(self, before: PhysicalPlan, plan: PhysicalPlan, changed: Collection[str]) -> None:
         """Route by another plan from now on, and reroute the rows that wait for components that have changed.
@@ -133,17 +137,18 @@ class Collector:
         objects here, so they are changed in place.
         """
         old: list[Lane] = []
-        ways: dict[tuple[int, str], Way[Lane]] = {}
+        ways: dict[tuple[int, str], Way] = {}
         for outlet in self._outlets.values():
             for way in outlet.ways:
                 if way.consumer in changed:
-                    old.extend(way.lanes.values())
+                    old.extend(way.grouping.lanes.values())
                     consumer = plan.logical.component(way.consumer)
                     ways[outlet.number, way.consumer] = self._way(plan, outlet.number, consumer, way.edge)
             outlet.use([ways.get((outlet.number, way.consumer), way) for way in outlet.ways])
             if outlet.name in self._plain_choices:
                 self._plain_choices[outlet.name] = (outlet.width, outlet.choice())
-        Moving(self._outbox, before, ways, self.settle).move(old)
+        Rerouting(self._outbox, before, ways, self.settle).move(old)
+        self._outbox.follow_anew()
 
     def put_back(self, before: PhysicalPlan, stream: str, consumer: str, task: int, rows: list[Row]) -> None:
         """Rows of a snapshot that were emitted and had not been sent: they leave first.
@@ -154,8 +159,8 @@ class Collector:
         outlet = self._outlets.get(stream)
         way = next((way for way in outlet.ways if way.consumer == consumer), None) if outlet else None
         if outlet is not None and way is not None:
-            frozen = [self._freeze(row) for row in rows]
-            Moving(self._outbox, before, {}, self.settle).queue(outlet.number, way, task, frozen, ())
+            frozen = RowBatch([self._freeze(row) for row in rows], [])
+            Rerouting(self._outbox, before, {}, self.settle).queue(outlet.number, way, task, frozen)
 
     def disown(self) -> None:
         """Refuse every emit from now on: this is a forked process, and the sockets belong to its parent."""

@@ -10,16 +10,19 @@ from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.control_events import Meanwhile, nothing_new
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
-from heronpy.instances.input.alignment import Cut
 from heronpy.instances.link import Link
 from heronpy.instances.output.channel import Channel, Lane
 from heronpy.instances.output.codec import Codec, Row
 from heronpy.instances.output.exposure import Exposure
+from heronpy.instances.output.following import Following
 from heronpy.instances.output.hold_ups import HoldUps
 from heronpy.instances.positions import Sent
 from heronpy.kernel.errors import TupleTooLarge
+from heronpy.kernel.flow.batches import RowBatch
 from heronpy.kernel.flow.credit import Grant, LastWord, Spending
-from heronpy.kernel.flow.frame import ANCHORED, BARRIER, DATA, MARKER, PREFIX_BYTES, PROBE, Prefix, seal
+from heronpy.kernel.flow.frame import ANCHORED, DATA, PREFIX_BYTES, PROBE
+from heronpy.kernel.flow.sender import Sender
+from heronpy.kernel.flow.signals import Barrier, Follower, Marker, Signal
 from heronpy.kernel.plans import PhysicalPlan
 
 #: how long one wait for credit lasts before we look whether we should stop
@@ -41,27 +44,23 @@ class Outbox:
     def __init__(
         self,
         plan: PhysicalPlan,
-        task: int,
-        incarnation: int,
+        sender: Sender,
         codec: Codec,
         link: Link,
         settings: FlowSettings,
         counters: Counters,
         clock: Callable[[], float] = time.monotonic,
-        run: int = 0,
         sent: Sent | None = None,
     ) -> None:
         self._plan = plan
-        self._task = task
-        self._incarnation = incarnation
+        self._sender = sender
         self._sent = sent or Sent()
-        self._run = run
         self.codec = codec
         self._link = link
         self._settings = settings
         self._counters = counters
         self._clock = clock
-        self._pauses = plan.logical.component(plan.task(task).component).kind == "spout"
+        self._pauses = plan.logical.component(plan.task(sender.task).component).kind == "spout"
         self._channels: dict[int, Channel] = {}
         #: lanes with rows in them, oldest first
         self._open: dict[Lane, None] = {}
@@ -79,6 +78,7 @@ class Outbox:
         self._gone: set[int] = set()
         #: those that only the next plan has
         self._prepared: set[int] = set()
+        self._following = Following(self._channels, self._prepared, self._signal, settings.credit_probe)
         self._next_epoch = 0
         self._held_since: float | None = None
         #: for how long tuples were held back for the last change of plan
@@ -94,7 +94,7 @@ class Outbox:
         return Lane(channel, stream, self._settings.batch_tuples)
 
     def _connect(self, task: int, plan: PhysicalPlan) -> Channel:
-        channel = Channel(task, Spending(self._incarnation, self._share(task, plan)))
+        channel = Channel(task, Spending(self._sender.incarnation, self._share(task, plan)))
         self._channels[task] = channel
         return channel
 
@@ -225,6 +225,7 @@ class Outbox:
                 self._ask(channel, now)
             if channel.held and self._marked:
                 self._mark(channel)  # the first may have been lost with a Stream Manager
+        self._following.repeat(now)
         self.hold_ups.log_notable()
 
     def prepare(self, plan: PhysicalPlan, tasks: Iterable[int]) -> None:
@@ -263,10 +264,11 @@ class Outbox:
 
     def release(self) -> None:
         """Lift the hold: rows may leave again."""
-        for channel in self._channels.values():
-            channel.held = False
         self._marked = 0
         self._prepared.clear()
+        for channel in self._channels.values():
+            channel.held = False
+            self._following.send_due(channel)
         if self._held_since is not None:
             self.held_seconds = self._clock() - self._held_since
             self._held_since = None
@@ -322,8 +324,8 @@ class Outbox:
         for place in (self._open, self.overfull, lane.channel.open):
             place.pop(lane, None)
 
-    def queue(self, stream: int, task: int, row: Row, edges: Iterable[Edges]) -> None:
-        """A row that was emitted before: it leaves before all that is emitted from now on.
+    def queue(self, stream: int, task: int, batch: RowBatch) -> None:
+        """Rows that were emitted before: they leave before all that is emitted from now on.
 
         Uses private lanes, one after the other, so that the order of rows towards a task stays as it was over
         all streams.
@@ -334,8 +336,8 @@ class Outbox:
             lane = Lane(channel, stream, self._settings.batch_tuples)
             lane.opened_at = self._clock()
             self._open[lane] = channel.open[lane] = None
-        lane.rows.append(row)
-        lane.edges.extend(edges)
+        lane.rows.extend(batch.rows)
+        lane.edges.extend(batch.anchors)
         if self._pauses and len(lane.rows) >= lane.limit:
             self.overfull[lane] = None
         if len(lane.rows) > lane.noted:
@@ -344,19 +346,28 @@ class Outbox:
 
     def send_barriers(self, checkpoint: int) -> None:
         """Send every receiver a barrier: all rows sent so far belong to the checkpoint. Needs no credit."""
-        payload = Cut(checkpoint).encode()
         for channel in self._channels.values():
-            self._link.send(*seal(self._prefix(BARRIER, channel, 0, 0), payload))
+            self._signal(channel, Barrier(checkpoint))
+
+    def follow(self, signal: Follower) -> None:
+        """Send every receiver a signal behind all rows emitted so far, also those that wait for credit."""
+        self._following.follow(signal)
+
+    def follow_anew(self) -> None:
+        """Rows that waited have been moved to the lanes of the plan in force."""
+        self._following.begin_anew()
 
     def _mark(self, channel: Channel) -> None:
-        prefix = self._prefix(MARKER, channel, 0, 0)._replace(epoch=self._marked)
-        self._link.send(*seal(prefix, b""))
+        self._signal(channel, Marker(self._marked))
+
+    def _signal(self, channel: Channel, signal: Signal) -> None:
+        self._link.send(*self._sender.signal(channel.task, signal, channel.spending.sent))
 
     def _ask(self, channel: Channel, now: float) -> None:
         channel.heard_at = now
         # a receiver that has granted us anything knows what our predecessors took along
         words = () if channel.spending.limit else self._sent.last_words(channel.task)
-        self._link.send(*seal(self._prefix(PROBE, channel, 0, 0), LastWord.encode_all(words)))
+        self._link.send(*self._frame(PROBE, channel, LastWord.encode_all(words)))
 
     def _note(self, channel: Channel, leaving: int = 0) -> None:
         """Note the position of the channel, for a successor to report."""
@@ -388,9 +399,11 @@ class Outbox:
         _, stream = self._plan.streams[lane.stream]
         dropped = self._counters.dropped
         dropped[stream] = dropped.get(stream, 0) + len(lane.rows)
+        lane.sent += len(lane.rows)
         lane.rows.clear()
         lane.edges.clear()
         del self._open[lane], lane.channel.open[lane]
+        self._following.send_due(lane.channel)
 
     def _send(self, lane: Lane) -> bool:
         """Send as much of a lane as credit allows; False when that is nothing.
@@ -412,13 +425,15 @@ class Outbox:
                 self.hold_ups.begin(channel.task)
             return False
         try:
-            self._send_rows(lane, lane.rows[:room])
+            self._send_batch(lane, lane.first(room))
         finally:
             if lane in self.overfull:
                 self._shrink(lane)
             if not lane.rows:
                 del self._open[lane]
                 del channel.open[lane]
+        if channel.followers:
+            self._following.send_due(channel)
         if self.hold_ups:
             self._check_free(channel)
         return True
@@ -430,22 +445,22 @@ class Outbox:
         else:
             lane.limit *= 2
 
-    def _send_rows(self, lane: Lane, rows: list[Row]) -> None:
+    def _send_batch(self, lane: Lane, batch: RowBatch) -> None:
         """Send the first rows of a lane, which are taken out of it as they leave."""
+        rows, edges = batch
         payload, kind = self.codec.encode(rows), DATA
-        edges = lane.edges[: len(rows)]
         if any(edges):
             payload, kind = encode_anchored(edges, payload), ANCHORED
         size = len(payload)
         if size + PREFIX_BYTES > self._settings.frame_bytes:
-            self._send_halves(lane, rows, size)
+            self._send_halves(lane, batch, size)
             return
         channel = lane.channel
         # as it is when these have left, for the process may end at any moment
         lane.note(len(lane.rows) - len(rows))
         self._note(channel, leaving=len(rows))
-        self._link.send(*seal(self._prefix(kind, channel, lane.stream, len(rows)), payload))
-        del lane.rows[: len(rows)], lane.edges[: len(rows)]
+        self._link.send(*self._frame(kind, channel, payload, lane.stream, len(rows)))
+        lane.drop_first(len(rows))
         if channel.spending.idle:
             channel.heard_at = self._clock()
         channel.spending.spend(len(rows), size)
@@ -456,29 +471,23 @@ class Outbox:
         fitting = self._settings.batch_bytes * count // max(size, 1)
         return min(max(fitting, 1), self._settings.batch_tuples)
 
-    def _send_halves(self, lane: Lane, rows: list[Row], size: int) -> None:
-        if len(rows) == 1:
+    def _send_halves(self, lane: Lane, batch: RowBatch, size: int) -> None:
+        if len(batch.rows) == 1:
             # Only this row is dropped: a component may catch the error, and the rest of the batch is good.
-            del lane.rows[0], lane.edges[:1]
+            lane.drop_first(1)
             component, stream = self._plan.streams[lane.stream]
             msg = (
                 f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
                 f" of {self._settings.frame_bytes} bytes"
             )
             raise TupleTooLarge(msg, stream=stream)
-        middle = len(rows) // 2
-        self._send_rows(lane, rows[:middle])
-        self._send_rows(lane, rows[middle:])
+        for half in batch.split(len(batch.rows) // 2):
+            self._send_batch(lane, half)
 
-    def _prefix(self, kind: int, channel: Channel, stream: int, count: int) -> Prefix:
-        return Prefix(
-            kind,
-            channel.task,
-            self._task,
-            stream,
-            count,
-            self._plan.epoch,
-            self._incarnation,
-            self._run,
-            channel.spending.sent,
+    def _frame(
+        self, kind: int, channel: Channel, payload: bytes, stream: int = 0, tuples: int = 0
+    ) -> tuple[bytes, bytes]:
+        position = channel.spending.sent
+        return self._sender.frame(
+            kind, channel.task, payload, stream=stream, tuples=tuples, position=position
         )

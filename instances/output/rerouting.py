@@ -1,66 +1,92 @@
-"""Rows that were emitted under one plan and leave under another: which task gets each of them."""
+"""Rows that were emitted by one plan and leave by another."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.groupings import Grouping
-from heronpy.kernel.plans import Input
+from heronpy.instances.output.outbox import Outbox
+from heronpy.kernel.flow.batches import RowBatch
+from heronpy.kernel.plans import Input, PhysicalPlan
 
-T = TypeVar("T")
 
-
-class Way(Generic[T]):
+class Way(NamedTuple):
     """From one stream of this task to all tasks of one of its readers, by one plan."""
 
+    consumer: str
+    edge: Input
+    grouping: Grouping[Lane]
+
+
+#: (number of a stream, component that reads it) → its way by the plan in force
+Ways = Mapping[tuple[int, str], Way]
+
+
+class Rerouting:
+    """From one plan to the next. `settle` is called for each dropped copy, so that its tree does not wait."""
+
     def __init__(
-        self, consumer: str, edge: Input, lanes: Mapping[int, T], grouping: Grouping[T] | None
+        self, outbox: Outbox, before: PhysicalPlan, ways: Ways, settle: Callable[[Edges], None]
     ) -> None:
-        self.consumer = consumer
-        self.edge = edge
-        #: task → lane
-        self.lanes = lanes
-        #: None where the emitter names the task
-        self.grouping = grouping
-        self._tasks = sorted(lanes)
+        self._outbox = outbox
+        self._ways = ways
+        self._settle = settle
+        self._tasks = {task.id: task for task in before.tasks}
 
-    @property
-    def by_value(self) -> bool:
-        """Whether what is in a row decides where it goes."""
-        return self.edge.grouping.kind in ("fields", "custom")
+    def move(self, lanes: Iterable[Lane]) -> None:
+        """Move all that waits for these ways, oldest first; `lanes` are those that rows were put into."""
+        waiting = [
+            (lane, lane.batch(), way)
+            for lane in self._outbox.unsent()
+            if (way := self._way_of(lane)) is not None
+        ]
+        # All at once: what is queued below comes behind what a channel has open.
+        for lane, *_ in waiting:
+            self._outbox.discard(lane)
+        self._outbox.retire(lanes, self._put_late)
+        for lane, batch, way in waiting:
+            self.queue(lane.stream, way, lane.channel.task, batch)
 
-    def again(self, task: int, index: int, row: Sequence[Any]) -> int | None:
-        """The task that gets a copy which was for `task`, number `index` of the reader's, by another plan.
+    def queue(self, stream: int, way: Way, task: int, batch: RowBatch) -> None:
+        """Rows that were for a task leave first, for the task that receives them by the current plan."""
+        for receiver, piece in batch.pieces(self._receivers(way, task, batch)):
+            if receiver is not None:
+                self._outbox.queue(stream, receiver, piece)
+            else:
+                self._drop(piece)
 
-        None for a copy to drop: with `all` each task has its own copy, and the task of this one is gone.
-        `row` has its values as they were emitted. A row that need not move stays, so that a tuple that was
-        chosen for a task is not counted for another.
-        """
-        kind = self.edge.grouping.kind
-        if kind in ("fields", "global"):
-            return self._asked(row)[0]
-        if kind == "custom":
-            return self._custom(task, index, row)
-        if task in self.lanes:
-            return task
-        if kind == "all":
-            return None
-        if kind == "direct":
-            return self._tasks[index % len(self._tasks)]
-        return self._asked(row)[0]
+    def _way_of(self, lane: Lane) -> Way | None:
+        task = self._tasks.get(lane.channel.task)
+        return self._ways.get((lane.stream, task.component)) if task is not None else None
 
-    def _custom(self, task: int, index: int, row: Sequence[Any]) -> int:
-        """One copy goes to one task, however many the user's grouping names now."""
-        chosen = self._asked(row)
-        if len(chosen) == 1:
-            return chosen[0]
-        if task in chosen or (task in self.lanes and not chosen):
-            return task
-        return (chosen or self._tasks)[index % len(chosen or self._tasks)]
+    def _put_late(self, lane: Lane) -> None:
+        """An emit() that waited while the plan changed has put a row into a lane of the old one."""
+        batch = lane.batch()
+        lane.rows, lane.edges = [], []
+        way = self._way_of(lane)
+        assert way is not None
+        for receiver, piece in batch.pieces(self._receivers(way, lane.channel.task, batch)):
+            if receiver is None:
+                self._drop(piece)
+                continue
+            for number, row in enumerate(piece.rows):
+                self._outbox.put(way.grouping.lanes[receiver], row, piece.anchors[number : number + 1])
 
-    def _asked(self, row: Sequence[Any]) -> list[int]:
-        assert self.grouping is not None
-        wanted = self.grouping.targets(tuple(row))
-        numbers = {id(lane): task for task, lane in self.lanes.items()}
-        return [numbers[id(lane)] for lane in wanted]
+    def _drop(self, piece: RowBatch) -> None:
+        for anchor in piece.anchors:
+            self._settle(anchor)
+
+    def _receivers(self, way: Way, task: int, batch: RowBatch) -> list[int | None]:
+        index = self._tasks[task].index if task in self._tasks else 0
+        return way.grouping.owners(self._as_emitted(way, batch.rows), task, index)
+
+    def _as_emitted(self, way: Way, rows: list[tuple[Any, ...]]) -> Sequence[Sequence[Any]]:
+        """Some values of a row that waits may be encoded already."""
+        codec = self._outbox.codec
+        settled = all(type(value) in codec.settled for row in rows for value in row)
+        if settled or not way.grouping.by_value:
+            return rows
+        return codec.decode(codec.encode(rows))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from heronpy.instances.acking.ack_codec import decode_anchored
 from heronpy.instances.acking.anchored import TrackedId, joining, only_anchor
 from heronpy.instances.excerpts import shown
-from heronpy.instances.input.alignment import Cut
-from heronpy.instances.input.inflow import QueuedFrame
+from heronpy.instances.input.inflow import InboxItem, QueuedEnd, QueuedFrame
 from heronpy.instances.poison.guard import Guard, Halted, Unguarded
 from heronpy.instances.poison.mark import BUSY, IDLE
 from heronpy.instances.saving.snapshot import Snapshots
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.flow.frame import ANCHORED, MARKER
+from heronpy.kernel.flow.frame import ANCHORED
+from heronpy.kernel.flow.signals import Barrier, Marker
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
 if TYPE_CHECKING:
@@ -169,20 +169,23 @@ class BoltTask:
         if parts.acks is not None and (parts.link.stopping or not parts.inflow.inbox):
             parts.acks.flush()
 
-    def _take(self, entry: QueuedFrame | Cut) -> None:
-        if not isinstance(entry, Cut):
-            try:
-                self._execute(entry)
-            except Halted:
-                self.halted = True  # the rest of the frame is neither processed nor granted
-        elif self.saving is not None:
-            self.saving.begin(entry.checkpoint)
+    def _take(self, item: InboxItem) -> None:
+        match item:
+            case QueuedFrame():
+                try:
+                    self._execute(item)
+                except Halted:
+                    self.halted = True  # the rest of the frame is neither processed nor granted
+            case QueuedEnd():
+                self._parts.inflow.take_end(item)
+            case Barrier(checkpoint):
+                if self.saving is not None:
+                    self.saving.begin(checkpoint)
+            case Marker(epoch):
+                self.on_mark(epoch)
 
     def _execute(self, delivery: QueuedFrame) -> None:
         prefix = delivery.prefix
-        if prefix.kind == MARKER:
-            self.on_mark(prefix.epoch)
-            return
         try:
             tuples = self._open(delivery)
         except ProtocolError as error:

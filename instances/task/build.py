@@ -47,6 +47,7 @@ from heronpy.instances.task.spout_task import SpoutDelegate, SpoutTask
 from heronpy.instances.task.tracker import Tracker
 from heronpy.instances.task.user_metrics import sample_metrics
 from heronpy.kernel.errors import TupleTooLarge
+from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.plans import Component, Input, PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.loading import describe_user_error, load_auto_hooks
@@ -67,6 +68,7 @@ class TaskWiring(NamedTuple):
 
     plan: PhysicalPlan
     context: TopologyContext
+    sender: Sender
     settings: FlowSettings
     counters: Counters
     codec: Codec
@@ -235,23 +237,24 @@ def build_task(
     settings = msgspec.structs.replace(settings, drop=drops_when_full(plan.logical, default=settings.drop))
     counters = counters or Counters()
     codec = _codec(config, find_class)
-    inflow = Inflow(plan, task_id, incarnation, link, settings, counters, run, worked_off)
-    outbox = Outbox(plan, task_id, incarnation, codec, link, settings, counters, clock, run, sent)
+    sender = Sender(task_id, incarnation, plan.epoch, run)
+    inflow = Inflow(plan, sender, link, settings, counters, worked_off)
+    outbox = Outbox(plan, sender, codec, link, settings, counters, clock, sent)
     counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
     state = TaskState(plan, task_id, cls)
     parts = TaskWiring(
-        plan, context, settings, counters, codec, link, inflow, outbox, collector,
+        plan, context, sender, settings, counters, codec, link, inflow, outbox, collector,
         Schedule(clock), logger, clock,
         _tracker(plan, task_id, incarnation, collector, config, clock),
-        OutgoingAcks(task_id, incarnation, plan.epoch, link, settings, run) if tracks(plan) else None,
+        OutgoingAcks(sender, link, settings) if tracks(plan) else None,
         Awaiting() if keeping is not None and component.kind == "spout" and has_runs(plan) else None,
         state, state.open,
     )  # fmt: skip
     load_auto_hooks(context, find_class)
     collector.settle = _settling(parts)
-    exchange = FrameDispatch(task_id, inflow, outbox, counters, run)
+    exchange = FrameDispatch(sender, inflow, outbox, counters)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
     made, loop = _component(cls, component, parts, poison)

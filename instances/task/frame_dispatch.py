@@ -14,15 +14,16 @@ from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import (
     ACK,
     ANCHORED,
-    BARRIER,
     CREDIT,
     DATA,
-    MARKER,
     PROBE,
+    SIGNAL,
     Prefix,
     claimed_sender,
     unseal,
 )
+from heronpy.kernel.flow.sender import Sender
+from heronpy.kernel.flow.signals import decode_signal
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import task_name
 
@@ -30,11 +31,10 @@ log = logging.getLogger(__name__)
 
 
 class FrameDispatch:
-    """Dispatches frames to the inflow (data, probes, barriers) and the outbox (credit)."""
+    """Dispatches frames to the inflow (data, probes, signals) and the outbox (credit)."""
 
-    def __init__(self, task: int, inflow: Inflow, outbox: Outbox, counters: Counters, run: int = 0) -> None:
-        self._task = task
-        self._run = run
+    def __init__(self, me: Sender, inflow: Inflow, outbox: Outbox, counters: Counters) -> None:
+        self._me = me
         self._inflow = inflow
         self._outbox = outbox
         self._counters = counters
@@ -55,14 +55,14 @@ class FrameDispatch:
             self._complaints.warning("dropped a frame from %s: %s", name, error)
 
     def _dispatch(self, prefix: Prefix, payload: bytes) -> None:
-        if prefix.destination != self._task:
-            msg = f"frame for task {prefix.destination} reached task {self._task}"
+        if prefix.destination != self._me.task:
+            msg = f"frame for task {prefix.destination} reached task {self._me.task}"
             raise ProtocolError(msg)
-        if prefix.run != self._run:
+        if prefix.run != self._me.run:
             # From before a restore, or from a run not yet known here, in which no credit is granted yet.
             return
         if prefix.kind in (DATA, ANCHORED):
-            if prefix.epoch > self._inflow.epoch:
+            if prefix.epoch > self._me.epoch:
                 self.on_later_plan(prefix.epoch)
             self._inflow.on_data(prefix, payload)
         elif prefix.kind == ACK:
@@ -78,10 +78,8 @@ class FrameDispatch:
                 raise ProtocolError(msg)
         elif prefix.kind == PROBE:
             self._inflow.on_probe(prefix, payload)
-        elif prefix.kind == BARRIER:
-            self._inflow.on_barrier(prefix, payload)
-        elif prefix.kind == MARKER:
-            self._inflow.on_marker(prefix)
+        elif prefix.kind == SIGNAL:
+            self._inflow.on_signal(prefix, decode_signal(payload))
         else:
             msg = f"frame of kind {prefix.kind}, which this task does not expect"
             raise ProtocolError(msg)
@@ -92,11 +90,10 @@ class FrameDispatch:
         Its credit frames may be dropped: they are sent again when both sides know each other.
         """
         side = self._outbox if prefix.kind == CREDIT else self._inflow
-        known = side.knows(prefix.source, prefix.epoch)
-        return not known and (prefix.epoch != self._inflow.epoch or prefix.kind == MARKER)
+        return not side.knows(prefix.source, prefix.epoch) and prefix.epoch != self._me.epoch
 
     def _on_acks(self, payload: bytes) -> None:
         if self.on_acks is None:
-            msg = f"acks reached task {self._task}, which tracks no tuples"
+            msg = f"acks reached task {self._me.task}, which tracks no tuples"
             raise ProtocolError(msg)
         self.on_acks(Acks.decode(payload))

@@ -341,11 +341,10 @@ class Switching:
         self._cut.clear()
         parts = self._parts
         parts.context.plan = plan
+        parts.sender.epoch = plan.epoch
         parts.outbox.use_plan(plan)
         parts.collector.use_plan(before, plan, affected(before, plan))
         parts.inflow.use_plan(plan)
-        if parts.acks is not None:
-            parts.acks.epoch = plan.epoch
         step("update.routed")
 
     def _retire(self, plan: PhysicalPlan) -> None:

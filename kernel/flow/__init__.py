@@ -1,4 +1,4 @@
-"""The data plane without any I/O: frames, credit, the link between Stream Managers, keys and key groups.
+"""The data plane without any I/O: frames, batches and signals, credit, links of Stream Managers, key groups.
 
-Pure: imports only kernel.errors and kernel.formats. Begin with frame.py, then credit.py.
+Pure: imports only kernel.errors and kernel.formats. Begin with frame.py, then signals.py and credit.py.
 """

@@ -27,12 +27,10 @@ ANCHORED: Final = 4
 #: bolt to spout: what has been acked and failed
 ACK: Final = 5
 
-#: emitter to receiver: all before it belongs to a checkpoint, nothing behind it does
-BARRIER: Final = 6
-#: emitter to receiver: all before it was routed by the plan in force, nothing behind it is
-MARKER: Final = 7
+#: emitter to receiver: a barrier, a marker or the end of input (`kernel/flow/signals.py`)
+SIGNAL: Final = 6
 
-KINDS: Final = frozenset({DATA, CREDIT, PROBE, ANCHORED, ACK, BARRIER, MARKER})
+KINDS: Final = frozenset({DATA, CREDIT, PROBE, ANCHORED, ACK, SIGNAL})
 
 # magic, version, kind, destination, source, stream, tuples, epoch, incarnation, run, position
 _HEAD = struct.Struct("<HBBIIHIIQIQ")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from heronpy.instances.excerpts import shown
+from heronpy.instances.output.groupings.grouping import Grouping
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.flow.keys import encode_key, key_group
 
 T = TypeVar("T")
 
 
-class Fields(Generic[T]):
+class Fields(Grouping[T]):
     """Equal keys always meet at one task: across processes, restarts and machines."""
+
+    by_value = True
 
     def __init__(
         self,
@@ -24,6 +27,8 @@ class Fields(Generic[T]):
         declared: Sequence[str],
         where: str,
     ) -> None:
+        super().__init__(lanes)
+        self._owners = owners
         #: a ready-made answer per key group
         self._table = [(lanes[task],) for task in owners]
         self._groups = len(owners)
@@ -31,7 +36,7 @@ class Fields(Generic[T]):
         self._columns = [declared.index(name) for name in names]
         self._key: Callable[[tuple[Any, ...]], object] = itemgetter(*self._columns)
         self._where = where
-        self.targets = self._choice()
+        self.targets = self._choice()  # type: ignore[method-assign, assignment]
 
     def _choice(self) -> Callable[[tuple[Any, ...]], Sequence[T]]:
         """The choice as a plain function, since it is made for every tuple."""
@@ -51,6 +56,11 @@ class Fields(Generic[T]):
 
         key = self._key
         return by_one if len(self._columns) == 1 else by_several
+
+    def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
+        """Whatever task the row was for: its key has one owner."""
+        del task, index
+        return self._owners[key_group(self._key(tuple(row)), self._groups)]
 
     def _explained(self, row: tuple[Any, ...]) -> TopologyError:
         for name, column in zip(self._names, self._columns, strict=True):

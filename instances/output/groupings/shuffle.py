@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from heronpy.instances.output.groupings.grouping import Grouping
 
 T = TypeVar("T")
 
 
-class Shuffle(Generic[T]):
-    """Even to within one tuple. `none` is the same, as in Storm."""
+class Shuffle(Grouping[T]):
+    """Even to within one tuple. `none` is the same, as in Storm. With `near`, only these tasks take turns."""
 
-    def __init__(self, lanes: Sequence[T], pick: Callable[[int], int] = random.randrange) -> None:
-        start = pick(len(lanes))
-        self._turn = itertools.cycle([(lane,) for lane in (*lanes[start:], *lanes[:start])])
+    def __init__(
+        self,
+        lanes: Mapping[int, T],
+        pick: Callable[[int], int] = random.randrange,
+        near: Sequence[int] = (),
+    ) -> None:
+        super().__init__(lanes)
+        chosen = [lanes[task] for task in near or self._tasks]
+        start = pick(len(chosen))
+        self._turn = itertools.cycle([(lane,) for lane in (*chosen[start:], *chosen[:start])])
 
     def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
         del row

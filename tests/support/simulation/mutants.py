@@ -72,14 +72,15 @@ def ack_before_process(patch: pytest.MonkeyPatch) -> None:
 
 def drop_one_in_100_000(patch: pytest.MonkeyPatch) -> None:
     """Now and then a tuple vanishes before it is sent."""
-    real, count = Outbox._send_rows, itertools.count(1)
+    real, count = Outbox._send_batch, itertools.count(1)
 
-    def send_rows(self: Outbox, lane: Any, rows: list[Any]) -> None:
+    def send_batch(self: Outbox, lane: Any, batch: Any) -> None:
+        rows, anchors = batch
         for at in reversed([at for at in range(len(rows)) if next(count) % 100_000 == 0]):
-            del rows[at], lane.rows[at], lane.edges[at : at + 1]
-        real(self, lane, rows)
+            del rows[at], lane.rows[at], anchors[at : at + 1], lane.edges[at : at + 1]
+        real(self, lane, batch)
 
-    patch.setattr(Outbox, "_send_rows", send_rows)
+    patch.setattr(Outbox, "_send_batch", send_batch)
 
 
 def reorder_on_reconnect(patch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,9 @@ from heronpy.instances.output.collector import Collector
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.flow.credit import Grant
-from heronpy.kernel.flow.frame import DATA, Prefix, unseal
+from heronpy.kernel.flow.frame import DATA, SIGNAL, Prefix, unseal
+from heronpy.kernel.flow.sender import Sender
+from heronpy.kernel.flow.signals import Signal, decode_signal
 from heronpy.kernel.plans import Input
 
 MY_INCARNATION = 5
@@ -24,6 +26,7 @@ RECEIVER = 9
 class Sent(NamedTuple):
     prefix: Prefix
     rows: list[list[Any]]
+    signal: Signal | None
 
 
 class RecordingLink:
@@ -36,7 +39,9 @@ class RecordingLink:
 
     def send(self, prefix: bytes, payload: bytes) -> None:
         read = unseal(prefix, payload)
-        self.frames.append(Sent(read, PlainCodec().decode(payload) if read.kind == DATA else []))
+        rows = PlainCodec().decode(payload) if read.kind == DATA else []
+        signal = decode_signal(payload) if read.kind == SIGNAL else None
+        self.frames.append(Sent(read, rows, signal))
 
     def pump(self, timeout: float) -> None:
         self.on_pump()
@@ -61,8 +66,7 @@ class Emitter:
         self.settings = FlowSettings(**settings)
         self.outbox = Outbox(
             self.plan,
-            SOURCE,
-            MY_INCARNATION,
+            Sender(SOURCE, MY_INCARNATION, self.plan.epoch),
             PlainCodec(),
             self.link,
             self.settings,

@@ -211,7 +211,7 @@ def test_the_glossary_has_each_term_once_and_what_embodies_it_exists() -> None:
     assert len({term for term, *_ in terms}) == len(terms)
     for term, _, place in terms:
         file, embodiment = re.findall(r"`([^`]+)`", place)
-        pattern = rf"^(class|def) {embodiment}\b"
+        pattern = rf"^((class|def) {embodiment}\b|{embodiment} = )"
         assert re.search(pattern, (ROOT / file).read_text(), re.MULTILINE), f"{term}: {place}"
 
 

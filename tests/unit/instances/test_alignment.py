@@ -7,7 +7,8 @@ from collections import deque
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.instances.input.alignment import Alignment, Cut
+from heronpy.instances.input.alignment import Alignment
+from heronpy.kernel.flow.signals import Barrier
 
 #: (channel, number of the item on its channel)
 Letter = tuple[int, int]
@@ -17,7 +18,7 @@ class Desk:
     """A task's inbox, and what each channel has brought so far."""
 
     def __init__(self, channels: int) -> None:
-        self.inbox: deque[Letter | Cut] = deque()
+        self.inbox: deque[Letter | Barrier] = deque()
         self.alignment: Alignment[Letter] = Alignment(self.inbox, range(channels))
         self.brought = dict.fromkeys(range(channels), 0)
         #: (checkpoint, channel) → what the channel had brought before its barrier
@@ -36,10 +37,10 @@ class Desk:
         self.alignment.on_barrier(channel, checkpoint)
 
     def cuts(self) -> list[int]:
-        return [entry.checkpoint for entry in self.inbox if isinstance(entry, Cut)]
+        return [entry.checkpoint for entry in self.inbox if isinstance(entry, Barrier)]
 
     def letters(self) -> list[Letter]:
-        return [entry for entry in self.inbox if not isinstance(entry, Cut)]
+        return [entry for entry in self.inbox if not isinstance(entry, Barrier)]
 
 
 def test_what_is_behind_a_barrier_waits_until_the_slowest_channel_has_it() -> None:
@@ -51,7 +52,7 @@ def test_what_is_behind_a_barrier_waits_until_the_slowest_channel_has_it() -> No
     assert list(desk.inbox) == [(0, 0), (1, 0)]
     desk.barrier(1, 1)
     desk.item(1)
-    assert list(desk.inbox) == [(0, 0), (1, 0), Cut(1), (0, 1), (1, 1)]
+    assert list(desk.inbox) == [(0, 0), (1, 0), Barrier(1), (0, 1), (1, 1)]
 
 
 def test_with_one_channel_nothing_waits() -> None:
@@ -59,7 +60,7 @@ def test_with_one_channel_nothing_waits() -> None:
     desk.item(0)
     desk.barrier(0, 7)
     desk.item(0)
-    assert list(desk.inbox) == [(0, 0), Cut(7), (0, 1)]
+    assert list(desk.inbox) == [(0, 0), Barrier(7), (0, 1)]
 
 
 def test_a_later_barrier_takes_the_place_of_one_that_never_came_everywhere() -> None:
@@ -71,7 +72,7 @@ def test_a_later_barrier_takes_the_place_of_one_that_never_came_everywhere() -> 
     assert list(desk.inbox) == [(0, 0)]
     desk.barrier(1, 1)  # late, and of no use any more
     desk.barrier(0, 2)
-    assert list(desk.inbox) == [(0, 0), Cut(2), (1, 0)]
+    assert list(desk.inbox) == [(0, 0), Barrier(2), (1, 0)]
 
 
 def test_a_checkpoint_that_is_given_up_holds_nothing_back_and_does_not_come_again() -> None:
@@ -105,7 +106,7 @@ def test_a_barrier_is_not_awaited_from_a_task_that_the_plan_does_not_have_any_mo
     desk.barrier(1, 1)
     desk.item(0)
     desk.alignment.use_channels([0, 1])
-    assert list(desk.inbox) == [Cut(1), (0, 0)]
+    assert list(desk.inbox) == [Barrier(1), (0, 0)]
 
 
 def test_a_barrier_is_awaited_from_a_task_that_the_plan_has_got() -> None:
@@ -153,7 +154,7 @@ def test_whatever_comes_in_whatever_order_a_cut_has_on_every_channel_what_was_be
     assert cuts == sorted(set(cuts))
     seen = dict.fromkeys(range(channels), 0)
     for entry in desk.inbox:
-        if isinstance(entry, Cut):
+        if isinstance(entry, Barrier):
             assert seen == {channel: desk.before[entry.checkpoint, channel] for channel in range(channels)}
         else:
             channel, number = entry

@@ -13,6 +13,7 @@ from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.task.frame_dispatch import FrameDispatch
 from heronpy.kernel.flow.credit import HELLO, Grant
 from heronpy.kernel.flow.frame import CREDIT, DATA, PROBE, Prefix, seal, unseal
+from heronpy.kernel.flow.sender import Sender
 
 MINE = 3
 THEIRS = 8
@@ -42,9 +43,10 @@ class Receiver:
         self.link = GrantLink()
         self.counters = Counters()
         settings = FlowSettings(credit_initial=100, credit_window=0.25, credit_bytes=800_000)
-        self.inflow = Inflow(plan, self.task, MINE, self.link, settings, self.counters)
-        outbox = Outbox(plan, self.task, MINE, PlainCodec(), self.link, settings, self.counters)
-        self.exchange = FrameDispatch(self.task, self.inflow, outbox, self.counters)
+        me = Sender(self.task, MINE, plan.epoch)
+        self.inflow = Inflow(plan, me, self.link, settings, self.counters)
+        outbox = Outbox(plan, me, PlainCodec(), self.link, settings, self.counters)
+        self.exchange = FrameDispatch(me, self.inflow, outbox, self.counters)
 
     def get(
         self, kind: int, position: int, tuples: int = 0, *, source: int = SOURCE, payload: bytes = b""

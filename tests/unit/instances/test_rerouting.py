@@ -14,8 +14,9 @@ from support.tasks.plans import edge
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.flow.credit import Grant
-from heronpy.kernel.flow.frame import DATA, MARKER
+from heronpy.kernel.flow.frame import DATA, SIGNAL
 from heronpy.kernel.flow.keys import key_group
+from heronpy.kernel.flow.signals import Marker
 from heronpy.kernel.plans import (
     ContainerPlan,
     Input,
@@ -128,7 +129,7 @@ def test_with_all_each_task_has_its_own_copy_and_that_of_a_task_that_is_gone_is_
     scaling.scale(2)
     assert scaling.settled == [(7, 2)]
     frames = [
-        frame.prefix.destination for frame in scaling.link.frames if frame.prefix.kind not in (3, MARKER)
+        frame.prefix.destination for frame in scaling.link.frames if frame.prefix.kind not in (3, SIGNAL)
     ]
     assert frames == [2, 3]
 
@@ -221,8 +222,10 @@ def test_a_marker_is_said_again_while_its_channel_is_held() -> None:
     scaling = Scaling(edge("shuffle"), par=1)
     scaling.now += 5
     scaling.outbox.probe()
-    markers = [frame.prefix for frame in scaling.link.frames if frame.prefix.kind == MARKER]
-    assert [(marker.epoch, marker.position) for marker in markers] == [(scaling.plan.epoch + 1, 0)] * 2
+    markers = [frame for frame in scaling.link.frames if frame.signal is not None]
+    assert [(marker.signal, marker.prefix.position) for marker in markers] == [
+        (Marker(scaling.plan.epoch + 1), 0)
+    ] * 2
 
 
 def test_how_long_tuples_were_held_is_measured() -> None:

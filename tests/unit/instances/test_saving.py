@@ -12,7 +12,6 @@ from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.roots import Over
 from heronpy.instances.control_events import Abandoned, ControlEvents, EventInbox
 from heronpy.instances.flow_settings import FlowSettings
-from heronpy.instances.input.alignment import Cut
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.run_membership import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
@@ -20,7 +19,6 @@ from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.task.build import build_task
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
-from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.tree.update import Update
 from heronpy.testing import TopologyTest
@@ -204,12 +202,6 @@ def test_in_the_testing_kit_a_transactional_sink_has_its_transaction_open() -> N
         run.run()
         asked: Sequence[object] = run.component("sink").asked
         assert asked == ["abort", "begin", "process"]
-
-
-def test_a_barrier_of_another_size_is_refused() -> None:
-    assert Cut.decode(Cut(2**63).encode()) == Cut(2**63)
-    with pytest.raises(ProtocolError, match="barrier of 3 bytes instead of 8"):
-        Cut.decode(b"abc")
 
 
 def test_who_is_not_in_the_run_does_not_commit_what_its_checkpoints_say() -> None:

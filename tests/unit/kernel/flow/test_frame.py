@@ -67,7 +67,7 @@ def test_random_bytes_are_no_frame(prefix: bytes, payload: bytes) -> None:
     ("at", "value", "message"),
     [
         (0, 0xFF, r"not a heronpy frame \(magic 0x50ff\)"),
-        (2, 9, "protocol version 9, this side speaks 1"),
+        (2, 9, "protocol version 9, this side speaks 2"),
         (3, 77, "unknown frame kind 77"),
     ],
 )

@@ -1,0 +1,44 @@
+"""What every grouping can do: choose tasks for a new row, and for a row that waits while the plan changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Grouping(Generic[T]):
+    """From one stream of a task to all tasks of one of its readers, by one plan.
+
+    Chooses among ready-made lanes, so that a choice costs no allocation.
+    """
+
+    #: whether the values of a row decide where it goes
+    by_value = False
+
+    def __init__(self, lanes: Mapping[int, T]) -> None:
+        #: task → lane
+        self.lanes = lanes
+        self._tasks = sorted(lanes)
+
+    def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
+        """The lanes of the tasks that get a copy of the row."""
+        raise NotImplementedError
+
+    def owners(self, rows: Iterable[Sequence[Any]], task: int, index: int) -> list[int | None]:
+        """For each row that waits for `task` by an earlier plan, the task that gets it by this one."""
+        return [self.again(row, task, index) for row in rows]
+
+    def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
+        """The task that gets a copy which was for `task`, number `index` of the reader's, by another plan.
+
+        None for a copy to drop. `row` has its values as they were emitted. A row that need not move stays, so
+        that a tuple that was chosen for a task is not counted for another.
+        """
+        del index
+        return task if task in self.lanes else self._chosen(row)[0]
+
+    def _chosen(self, row: Sequence[Any]) -> list[int]:
+        numbers = {id(lane): task for task, lane in self.lanes.items()}
+        return [numbers[id(lane)] for lane in self.targets(tuple(row))]

@@ -1,0 +1,67 @@
+"""Signals: what travels between the batches of a channel and is no data.
+
+Two classes, told apart by what they may overtake. A *cut* (barrier, marker) is sent at once and overtakes
+rows that wait for credit: those rows are part of the snapshot that the barrier belongs to, or are routed
+again by the plan that the marker announces. A *follower* (end of input) never overtakes a row that was
+emitted before it on its channel, over all streams: the receiver acts as if all those rows had arrived.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from heronpy.kernel.errors import ProtocolError
+
+
+class Barrier(NamedTuple):
+    """All before it belongs to a checkpoint, nothing behind it does."""
+
+    checkpoint: int
+
+
+class Marker(NamedTuple):
+    """All before it was routed by the plan in force; what follows is routed by the plan of this epoch."""
+
+    epoch: int
+
+
+class EndOfInput(NamedTuple):
+    """Nothing follows: the emitter has sent all that it will ever send."""
+
+
+Cut = Barrier | Marker
+Follower = EndOfInput
+Signal = Cut | Follower
+
+_LAYOUT: Final = struct.Struct("<BQ")
+_BARRIER: Final = 1
+_MARKER: Final = 2
+_END_OF_INPUT: Final = 3
+
+
+def encode_signal(signal: Signal) -> bytes:
+    """The payload of a SIGNAL frame."""
+    match signal:
+        case Barrier(checkpoint):
+            return _LAYOUT.pack(_BARRIER, checkpoint)
+        case Marker(epoch):
+            return _LAYOUT.pack(_MARKER, epoch)
+        case EndOfInput():
+            return _LAYOUT.pack(_END_OF_INPUT, 0)
+
+
+def decode_signal(payload: bytes) -> Signal:
+    """ProtocolError for bytes that are no signal."""
+    if len(payload) != _LAYOUT.size:
+        msg = f"signal of {len(payload)} bytes instead of {_LAYOUT.size}"
+        raise ProtocolError(msg)
+    kind, number = _LAYOUT.unpack(payload)
+    if kind == _BARRIER:
+        return Barrier(number)
+    if kind == _MARKER:
+        return Marker(number)
+    if kind == _END_OF_INPUT:
+        return EndOfInput()
+    msg = f"unknown signal {kind}"
+    raise ProtocolError(msg)
