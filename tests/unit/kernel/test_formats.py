@@ -176,14 +176,14 @@ def test_a_process_that_speaks_another_protocol_does_not_start(config: Config) -
     path = create_launch(config, "words", remote=True)
     found = json.loads(path.read_bytes())
     assert found["launch"]["protocol"] == formats.PROTOCOL
-    launch = json.dumps({**found["launch"], "protocol": 2})
+    launch = json.dumps({**found["launch"], "protocol": 3})
     seal = hashlib.sha256(launch.encode()).hexdigest()
     path.write_text(f'{{"format": 1, "heronpy": "0.4.0", "sha256": "{seal}", "launch": {launch}}}')
     with pytest.raises(SystemExit) as left:
         TopologyLaunch.read_or_exit(path)
     assert left.value.code == (
-        "error: the processes of 'words' speak protocol 2 of heronpy 0.4.0;"
-        f" this is heronpy {RELEASE}, which speaks protocol 1 (try: use heronpy 0.4.0)"
+        "error: the processes of 'words' speak protocol 3 of heronpy 0.4.0;"
+        f" this is heronpy {RELEASE}, which speaks protocol 2 (try: use heronpy 0.4.0)"
     )
 
 
