@@ -82,6 +82,13 @@ class Bolt(BaseBolt):
         of `self.state`: keys may move to another task, and this task may end.
         """
 
+    def end_of_input(self) -> None:
+        """Called once when all spouts upstream have finished and every tuple from them has been processed.
+
+        Emit what is still held; no tuple follows. With at least once, what is emitted here is anchored to
+        nothing and is not sent again if a process dies: effectively once covers it.
+        """
+
     def on_plan_change(self, context: TopologyContext) -> None:
         """Called after the topology was scaled: `context` has the current tasks."""
 

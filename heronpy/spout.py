@@ -45,6 +45,15 @@ class BaseSpout(BaseComponent):
         sent = self.delegate.emit(tup, tup_id, stream, direct_task, need_task_ids)
         return cast("list[int] | None", sent)
 
+    def finish(self) -> None:
+        """This task has no more tuples to emit: its input has ended.
+
+        `next_tuple` is not called again, unless a tuple fails: then it is called until the next `finish()`.
+        When all tasks of all spouts have finished and everything has been processed, the topology is
+        FINISHED and `heronpy run` ends.
+        """
+        self.delegate.finish()
+
 
 class Spout(BaseSpout):
     """Write `next_tuple`; declare `outputs = ["field", …]`; the rest may be left out.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import psutil
 
-from heronpy.kernel.protocol import Sample
+from heronpy.kernel.protocol import Sample, Totals
 
 
 class Counters:
@@ -70,6 +70,15 @@ class Counters:
             self.missing += missing
             self.maybe_lost += maybe_lost
             self.on_loss()
+
+    def totals(self) -> Totals:
+        """What a task that has ended reports with its heartbeat."""
+        return Totals(
+            emitted=sum(self.emitted.values()),
+            executed=sum(self.executed.values()),
+            acked=self.acked,
+            failed=self.failed,
+        )
 
     def samples(self) -> list[Sample]:
         """Everything, ready to be sent."""

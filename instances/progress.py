@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from heronpy.kernel.protocol import InstanceBeat, Stored
+from heronpy.kernel.protocol import InstanceBeat, Stored, Totals
+from heronpy.kernel.protocol.ending import Ending
 
 
 class Progress:
@@ -19,11 +20,19 @@ class Progress:
         #: of the plan that the task works by
         self.current_epoch = 0
         self.held_seconds = 0.0
+        #: how far the task is with its end, and what it has counted by then
+        self.ending = Ending.NOT_YET
+        self.totals = Totals()
 
     def put_into(self, beat: InstanceBeat) -> None:
         beat.run, beat.broken_run = self.run, self.broken_run
         beat.next_epoch, beat.loaded_epoch = self.next_epoch, self.loaded_epoch
         beat.current_epoch, beat.held_seconds = self.current_epoch, self.held_seconds
+        beat.ending = self.ending
+        if self.ending:
+            beat.totals.CopyFrom(self.totals)
+        else:
+            beat.ClearField("totals")
         for name, stored in (("snapshot", self.snapshot), ("handover", self.handover)):
             if stored is None:
                 beat.ClearField(name)

@@ -41,7 +41,7 @@ from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree.mending import MEND_EVERY, Mender, keep_registered
 from heronpy.kernel.tree.paths import RUNNING, Live, Registration, Tree
 from heronpy.kernel.tree.registrations import NodeFollower, read
-from heronpy.kernel.tree.update import FINISHED, Update
+from heronpy.kernel.tree.update import CLOSED, Update
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
 from heronpy.stream_manager.residents import Residents
@@ -193,7 +193,7 @@ class StreamManager:
             self._tell_all(notice)
 
     def _take_update(self, update: Update, coming: PhysicalPlan | None) -> UpdateNotice:
-        self._over = update.phase in FINISHED
+        self._over = update.phase in CLOSED
         self._next_plan = coming if coming is not None and coming.epoch == update.epoch else None
         next_plan = self._next_plan.to_json() if self._next_plan is not None else b""
         self._update = UpdateNotice(number=update.number, node=update.to_json(), next_plan=next_plan)

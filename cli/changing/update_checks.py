@@ -13,7 +13,7 @@ from heronpy.kernel.kept_state import objections
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plans.group_owners import groups_of
 from heronpy.kernel.status import TopologyStatus
-from heronpy.kernel.tree.update import FINISHED, Update
+from heronpy.kernel.tree.update import CLOSED, Update
 
 
 def parse_targets(name: str, targets: Sequence[str], logical: LogicalPlan) -> dict[str, int]:
@@ -49,7 +49,7 @@ def _count(component: str, text: str) -> int:
 
 
 def unfinished(last: Update | None) -> Update | None:
-    return last if last is not None and last.phase not in FINISHED else None
+    return last if last is not None and last.phase not in CLOSED else None
 
 
 def refuse_second(name: str, running: Update, now: float | None = None) -> UserError:

@@ -14,7 +14,7 @@ from heronpy.kernel.master.client import topology_status
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree.paths import Tree
 from heronpy.kernel.tree.registrations import needed
-from heronpy.kernel.tree.update import FINISHED, Update
+from heronpy.kernel.tree.update import CLOSED, Update
 
 #: phases that may each take the whole timeout, and a moment for the rest
 PHASES = 6
@@ -60,7 +60,7 @@ def follow(state: StateManager, name: str, epoch: int, *, timeout: float, phases
                 msg = f"the update to plan {epoch} is over, and another one has begun since"
                 raise UserError(msg, hint=f"heronpy status {name}")
             phases.see(update, time.monotonic())
-            if update.phase in FINISHED:
+            if update.phase in CLOSED:
                 return update
             while not changed.wait(LINGER):
                 if time.monotonic() > deadline:

@@ -16,20 +16,26 @@ from heronpy.cli.submitting.starting import start, take_down, tell_basis, warn
 from heronpy.cli.submitting.submission import prepare
 from heronpy.cli.views.component_output import ComponentOutput
 from heronpy.cli.views.live_table import watch
+from heronpy.cli.views.status_view import totals
 from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import StateError
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import installed
+from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.tree.paths import FINISHED, Live, Tree
+from heronpy.kernel.tree.registrations import read
 
 
 def run_in_foreground(
     config: Config, file: str, args: Sequence[str], *, name: str | None = None, seconds: float | None = None
 ) -> None:
-    """Until Ctrl-C (or SIGTERM, q, or `seconds`); a second Ctrl-C ends the processes at once."""
+    """Until the input has ended or Ctrl-C (SIGTERM, q, `seconds`); a second one ends processes at once."""
     registry = installed()
     prepared = prepare(config, registry, file, args, name)
     warn(prepared)
     started: dict[str, ComponentOutput] = {}
+    finished: list[TopologyStatus] = []
     with open_state(config, registry) as state, contextlib.ExitStack() as opened:
         tell_basis(config, state)
         try:
@@ -45,10 +51,22 @@ def run_in_foreground(
                     lines=lambda: itertools.chain.from_iterable(one.new_lines() for one in started.values()),
                     footer="Ctrl-C stops the topology",
                     seconds=seconds,
+                    is_over=lambda: all(_has_finished(state, name) for name in started),
                 )
+                finished = [one for one in watched.statuses() if one.state == FINISHED]
             _say("")
         finally:
             _stop(config, state, started)
+        for status in finished:
+            _say(totals(status))
+
+
+def _has_finished(state: StateManager, name: str) -> bool:
+    """By the state tree, which is cheaper to ask than the master; damage of it is the master's to report."""
+    with contextlib.suppress(StateError):
+        live = read(state, Tree(name).live, Live)
+        return live is not None and live.state == FINISHED
+    return False
 
 
 def _stop(config: Config, state: StateManager, started: Mapping[str, ComponentOutput]) -> None:

@@ -38,7 +38,7 @@ from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.trace_points import step
-from heronpy.kernel.tree.paths import PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree, Waiting
+from heronpy.kernel.tree.paths import FINISHED, PAUSED, RUNNING, Execution, ExecutorNode, Live, Tree, Waiting
 from heronpy.kernel.tree.registrations import given_up, reported
 from heronpy.loading import load_topologies
 from heronpy.logical_plan import component_of, drops_when_full, poison_settings, tick_seconds, tree_limits
@@ -144,7 +144,7 @@ def wait_until_running(
     with MasterClient(state, name) as master:
         while True:
             status = master.status(ANSWER_TIMEOUT)
-            if status.state in (RUNNING, PAUSED):
+            if status.state in (RUNNING, PAUSED, FINISHED):
                 return status
             if _failed(status):
                 _refuse_failures(_with_last_words(master))

@@ -42,6 +42,7 @@ from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree.live_node import change_live, with_runtime_config
+from heronpy.kernel.tree.paths import FINISHED
 from heronpy.kernel.tree.update import Ledger, Update
 
 
@@ -183,6 +184,9 @@ def _run(
     choices: Choices,
 ) -> bool:
     name = now.topology
+    if status.state == FINISHED:
+        msg = f"topology {name!r} is FINISHED: its input has ended, so there is nothing left to scale"
+        raise UserError(msg, hint=f"heronpy kill {name}")
     if status.state in ("STARTING", "FAILED"):
         msg = f"topology {name!r} is {status.state}: {status.reason or 'not all tasks run'}"
         raise UserError(msg, hint=f"heronpy status {name}")

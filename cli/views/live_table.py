@@ -29,13 +29,14 @@ Lines = Callable[[], Iterable[str]]
 REFRESH = 1.0
 #: seconds between two reports when the output is not a terminal
 REPORT_EVERY = 5.0
-#: seconds between two looks at what components print
+#: seconds between two looks at what components print, and at whether the topologies have finished
 LOOK_EVERY = 0.2
 #: lines that a terminal gets at one look: more than a person can read
 MOST_LINES = 100
 
 STATE_STYLES = {
     "RUNNING": "green",
+    "FINISHED": "green",
     "running": "green",
     "PAUSED": "yellow",
     "paused": "yellow",
@@ -44,17 +45,24 @@ STATE_STYLES = {
 }
 
 
-def watch(fetch: Fetch, *, footer: str, lines: Lines | None = None, seconds: float | None = None) -> None:
-    """Show until q is pressed, the time is over or nothing is left. Ctrl-C is the caller's.
+def watch(
+    fetch: Fetch,
+    *,
+    footer: str,
+    lines: Lines | None = None,
+    seconds: float | None = None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Show until q is pressed, the time is over, nothing is left or `is_over`. Ctrl-C is the caller's.
 
     Where there are lines of components to show, they are the result: a pipe gets them alone, and the table
     goes to standard error.
     """
     until = float("inf") if seconds is None else time.monotonic() + seconds
     if is_terminal(sys.stdout):
-        _watch_terminal(fetch, lines, footer, until)
+        _watch_terminal(fetch, lines, footer, until, is_over)
     else:
-        _watch_pipe(fetch, lines, until)
+        _watch_pipe(fetch, lines, until, is_over)
 
 
 def snapshot(statuses: Sequence[TopologyStatus], now: float, width: int | None = None) -> str:
@@ -72,13 +80,15 @@ def snapshot(statuses: Sequence[TopologyStatus], now: float, width: int | None =
     )
 
 
-def _watch_terminal(fetch: Fetch, lines: Lines | None, footer: str, until: float) -> None:
+def _watch_terminal(
+    fetch: Fetch, lines: Lines | None, footer: str, until: float, is_over: Callable[[], bool]
+) -> None:
     from rich.console import Console
     from rich.live import Live
 
     due = 0.0
     with keyboard() as pressed, Live(console=Console(), auto_refresh=False) as live:
-        while (now := time.monotonic()) < until:
+        while (now := time.monotonic()) < until and not is_over():
             if now >= due:
                 due = now + REFRESH
                 statuses = fetch()
@@ -101,9 +111,9 @@ def _print_above(live: Live, lines: Iterable[str]) -> None:
         live.console.print(Text(f"… and {left_out:,} lines more; heronpy logs shows them", style="dim"))
 
 
-def _watch_pipe(fetch: Fetch, lines: Lines | None, until: float) -> None:
+def _watch_pipe(fetch: Fetch, lines: Lines | None, until: float, is_over: Callable[[], bool]) -> None:
     due = 0.0
-    while (now := time.monotonic()) < until:
+    while (now := time.monotonic()) < until and not is_over():
         if now >= due:
             due = now + REPORT_EVERY
             statuses = fetch()

@@ -88,6 +88,22 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
     return lines
 
 
+def totals(status: TopologyStatus) -> str:
+    """What a finished topology has done: words FINISHED after 3.2 s: lines emitted 9, count executed 9."""
+    parts = []
+    for name, members in _components(status).items():
+        emitted, executed, failed = (
+            sum(getattr(one, what) for one in members) for what in ("emitted", "executed", "failed")
+        )
+        counts = [f"executed {executed:,}"] if members[0].kind == "bolt" else []
+        counts += [f"emitted {emitted:,}"] if emitted or members[0].kind == "spout" else []
+        counts += [f"failed {failed:,}"] if failed else []
+        parts.append(f"{name} {', '.join(counts)}")
+    lost = f"; lost between {status.lost_min:,} and {status.lost_max:,}" if status.lost_max else ""
+    took = f" after {elapsed(status.at - status.running_since)}" if status.running_since else ""
+    return f"{status.name} {status.state}{took}: {'; '.join(parts)}{lost}"
+
+
 def component_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
     """One row per component, spouts first."""
     return [_component_row(name, members) for name, members in _components(status).items()]

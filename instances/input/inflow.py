@@ -184,6 +184,11 @@ class Inflow:
         self._taken_ends[end.source] = end.incarnation
 
     @property
+    def is_source(self) -> bool:
+        """Whether no task feeds this one."""
+        return not self._sources
+
+    @property
     def has_ended(self) -> bool:
         """Whether all input has been processed: every emitter has ended, and none was replaced since."""
         return bool(self._sources) and all(

@@ -33,6 +33,7 @@ from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.protocol import Stored
+from heronpy.kernel.protocol.ending import Ending
 from heronpy.kernel.trace_points import step
 from heronpy.kernel.transport import Reactor
 from heronpy.kernel.tree.update import Update
@@ -118,10 +119,12 @@ class TaskLifecycle:
         child, control = self._child, self._control
         plan, run = entry.plan, entry.run
         self._counters.begin()
+        control.progress.ending = Ending.NOT_YET
         self._lost_before = self._lost
         saved = self._load(entry)
         rows = rows_are_unsent(plan, entry.checkpoints, first=child.first)
-        keeping = SavingSettings(self._open_store, self._prefix, self._on_stored, saved, rows)
+        exact = bool(run) or entry.successor_in is not None
+        keeping = SavingSettings(self._open_store, self._prefix, self._on_stored, saved, rows, exact)
         sent, worked_off = self._begin_positions(entry)
         task = build_task(
             plan,
@@ -234,8 +237,18 @@ class TaskLifecycle:
                 control.report(state, f"poison tuple {control.poison}" if task.halted else "")
             self._enter(call)
             task.turn()
+            if task.end.reached:
+                self._tell_end(task)
         self._leave()
         task.close()
+
+    def _tell_end(self, task: Task) -> None:
+        """Reported at once when it changes: the topology may be finished by it."""
+        level = task.end.level
+        if level != self._control.progress.ending:
+            self._control.progress.totals = self._counters.totals()
+            self._control.progress.ending = level
+            self._control.tell()
 
     def _enter_run(self, run: int) -> None:
         """From now on no barrier is missed, so only now the task reports that it takes part."""

@@ -11,6 +11,7 @@ from heronpy.instances.saving.pending_rows import ROWS, encode_unsent
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
 from heronpy.instances.saving.state.saved import Saved
 from heronpy.instances.saving.state.saver import Kind, Saver
+from heronpy.instances.saving.task_end import ENDED, TaskEnd
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
@@ -35,6 +36,8 @@ class SavingSettings(NamedTuple):
     saved: Saved | None = None
     #: whether the rows that were pending then have not been sent since
     rows: bool = True
+    #: whether nothing has happened since `saved`, or all of it is undone: a run, or a planned restart
+    exact: bool = False
 
 
 class Snapshots:
@@ -48,8 +51,10 @@ class Snapshots:
         run: int,
         transactions: Transactions | None,
         over: Callable[[Over], None] | None,
+        end: TaskEnd,
     ) -> None:
         """`over` is a spout's: it calls ack()."""
+        self._end = end
         self._component = component
         self._parts = parts
         self._saver = saver
@@ -101,6 +106,9 @@ class Snapshots:
         unsent = encode_unsent(parts.outbox, parts.context.plan)
         if unsent is not None:
             extras[ROWS] = unsent
+        if self._end.reached:
+            extras[ENDED] = b"1"
+            self._end.on_snapshot(checkpoint)
         if parts.awaiting is not None:
             parts.awaiting.cut(checkpoint)
         parts.outbox.send_barriers(checkpoint)
@@ -127,3 +135,4 @@ class Snapshots:
             self._over(parts.awaiting.complete(checkpoint, parts.clock()))
         if self._transactions is not None:
             self._transactions.complete(checkpoint)
+        self._end.on_complete(checkpoint)

@@ -13,6 +13,7 @@ from heronpy.instances.input.inflow import InboxItem, QueuedEnd, QueuedFrame
 from heronpy.instances.poison.guard import Guard, Halted, Unguarded
 from heronpy.instances.poison.mark import BUSY, IDLE
 from heronpy.instances.saving.snapshot import Snapshots
+from heronpy.instances.saving.task_end import TaskEnd
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
 from heronpy.kernel.errors import ProtocolError
@@ -96,9 +97,15 @@ class BoltTask:
     """One turn: the sockets, one frame, then what is due."""
 
     def __init__(
-        self, bolt: Bolt, delegate: BoltDelegate, parts: TaskWiring, guard: Guard | Unguarded
+        self,
+        bolt: Bolt,
+        delegate: BoltDelegate,
+        parts: TaskWiring,
+        guard: Guard | Unguarded,
+        end: TaskEnd,
     ) -> None:
         self._bolt = bolt
+        self._end = end
         self._guard = guard
         self._delegate = delegate
         self._parts = parts
@@ -177,7 +184,7 @@ class BoltTask:
                 except Halted:
                     self.halted = True  # the rest of the frame is neither processed nor granted
             case QueuedEnd():
-                self._parts.inflow.take_end(item)
+                self._end.on_end(item)
             case Barrier(checkpoint):
                 if self.saving is not None:
                     self.saving.begin(checkpoint)

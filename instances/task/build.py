@@ -8,7 +8,7 @@ import pickle
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -39,6 +39,7 @@ from heronpy.instances.saving.run_membership import has_runs
 from heronpy.instances.saving.sink_transactions import ROLL, Transactions
 from heronpy.instances.saving.snapshot import SavingSettings, Snapshots
 from heronpy.instances.saving.state import Saver, TaskState
+from heronpy.instances.saving.task_end import ENDED, TaskEnd
 from heronpy.instances.task.bolt_task import BoltDelegate, BoltTask
 from heronpy.instances.task.emit_lines import located
 from heronpy.instances.task.frame_dispatch import FrameDispatch
@@ -48,7 +49,7 @@ from heronpy.instances.task.tracker import Tracker
 from heronpy.instances.task.user_metrics import sample_metrics
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.sender import Sender
-from heronpy.kernel.plans import Component, Input, PhysicalPlan
+from heronpy.kernel.plans import Input, PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.loading import describe_user_error, load_auto_hooks
 from heronpy.logical_plan import drops_when_full, poison_settings, tick_seconds, tree_limits
@@ -97,6 +98,7 @@ class Task(NamedTuple):
     loop: SpoutTask | BoltTask
     parts: TaskWiring
     exchange: FrameDispatch
+    end: TaskEnd
     #: of a transactional sink
     transactions: Transactions | None = None
     #: of a task that is saved
@@ -257,10 +259,15 @@ def build_task(
     exchange = FrameDispatch(sender, inflow, outbox, counters)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
-    made, loop = _component(cls, component, parts, poison)
+    delegate = SpoutDelegate(parts) if component.kind == "spout" else BoltDelegate(parts)
+    made: Spout | Bolt = make_component(cls, delegate)
     state.attach(made)
     transactions = _transactions(made, plan, task_id, keeping)
-    task = Task(made, loop, parts, exchange, transactions)
+    end = TaskEnd(
+        made, parts, transactions, waits=keeping is not None and has_runs(plan), restored=_had_ended(keeping)
+    )
+    loop = _loop(made, delegate, parts, end, poison)
+    task = Task(made, loop, parts, exchange, end, transactions)
     return task if keeping is None else _kept(task, keeping, incarnation, run)
 
 
@@ -275,7 +282,7 @@ def _kept(task: Task, keeping: SavingSettings, incarnation: int, run: int) -> Ta
     saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation)
     over = loop.over if isinstance(loop, SpoutTask) else None
     waiting = task.transactions if task.transactions is not None and task.transactions.waits else None
-    saving = loop.saving = Snapshots(made, parts, saver, run, waiting, over)
+    saving = loop.saving = Snapshots(made, parts, saver, run, waiting, over, task.end)
     return task._replace(saver=saver, saving=saving)
 
 
@@ -291,16 +298,22 @@ def _transactions(
     return Transactions(made, owner, saved, waits=has_runs(plan))
 
 
-def _component(
-    cls: type, component: Component, parts: TaskWiring, poison: Finding | None
-) -> tuple[Spout | Bolt, SpoutTask | BoltTask]:
-    if component.kind == "spout":
-        delegate = SpoutDelegate(parts)
-        spout: Spout = make_component(cls, delegate)
-        return spout, SpoutTask(spout, delegate, parts)
-    receiver = BoltDelegate(parts)
-    bolt: Bolt = make_component(cls, receiver)
-    return bolt, BoltTask(bolt, receiver, parts, _guard(parts, poison))
+def _had_ended(keeping: SavingSettings | None) -> bool:
+    """Whether the task continues one that had ended, with all that this one had."""
+    saved = keeping.saved if keeping is not None and keeping.exact else None
+    return saved is not None and any(ENDED in extras for extras in saved.extras)
+
+
+def _loop(
+    made: Spout | Bolt,
+    delegate: SpoutDelegate | BoltDelegate,
+    parts: TaskWiring,
+    end: TaskEnd,
+    poison: Finding | None,
+) -> SpoutTask | BoltTask:
+    if isinstance(delegate, SpoutDelegate):
+        return SpoutTask(cast("Spout", made), delegate, parts, end)
+    return BoltTask(cast("Bolt", made), delegate, parts, _guard(parts, poison), end)
 
 
 def _guard(parts: TaskWiring, poison: Finding | None) -> Guard | Unguarded:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.roots import Over
 from heronpy.instances.saving.snapshot import Snapshots
+from heronpy.instances.saving.task_end import TaskEnd
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
 from heronpy.instances.task.tracked_emit import SpoutEmit
@@ -37,6 +38,8 @@ class SpoutDelegate:
         self.acked: deque[Over] = parts.tracker.acked if parts.tracker else deque()
         self._clock = parts.clock
         self._awaiting = parts.awaiting
+        #: whether the spout has said that it has no more tuples
+        self.finished = False
         #: emit() of a spout whose trees are tracked, or of one whose are not
         self.shortest_emit: SpoutEmit = parts.tracker.emit if parts.tracker else self._emit_untracked
         if self._awaiting is not None:
@@ -86,6 +89,9 @@ class SpoutDelegate:
             awaiting.note(tup_id, self._clock())
         return tasks
 
+    def finish(self) -> None:
+        self.finished = True
+
     def log(self, message: object, level: str | None = None) -> None:
         self.logger.log(log_level(level), "%s", message)
 
@@ -93,8 +99,9 @@ class SpoutDelegate:
 class SpoutTask:
     """One turn: some calls of next_tuple, then the sockets, then what is due."""
 
-    def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskWiring) -> None:
+    def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskWiring, end: TaskEnd) -> None:
         self._delegate = delegate
+        self._end = end
         self._acked = delegate.acked
         self._tracker = parts.tracker
         self._failed: deque[Over] = parts.tracker.failed if parts.tracker else deque()
@@ -132,7 +139,7 @@ class SpoutTask:
         parts = self._parts
         unsaved = self.saving is not None and self.saving.work()
         full = self._tracker is not None and self._tracker.full
-        if self._active is False or self.resting or full:
+        if self._active is False or self.resting or full or self._delegate.finished:
             self.tell()
             parts.outbox.flush()
             parts.outbox.probe()
@@ -154,6 +161,19 @@ class SpoutTask:
         if self._tracker is not None:
             self.tell()
             self._tracker.stamp()
+        elif self._delegate.finished:
+            self._end_if_finished()
+
+    def _end_if_finished(self) -> None:
+        """The input ends when the spout has finished and no tuple of it can fail any more."""
+        tracker = self._tracker
+        pending = tracker is not None and (tracker.pending or self._acked or self._failed)
+        if not pending and not self.resting and not self._end.reached:
+            self._end.reach()
+
+    def on_plan_change(self) -> None:
+        """The spout may have other splits now."""
+        self._delegate.finished = False
 
     def _wait_for_credit(self, longest: float) -> None:
         """A turn without next_tuple: what it emitted last has not left yet."""
@@ -181,7 +201,9 @@ class SpoutTask:
             next_tuple()
             if acked or failed:
                 self.tell()
-            if overfull or clock() > until or (tracker is not None and tracker.full):
+            if overfull or self._delegate.finished or clock() > until:
+                break
+            if tracker is not None and tracker.full:
                 break
         counters.returned_at = clock()
         spent = counters.returned_at - begun
@@ -217,7 +239,11 @@ class SpoutTask:
         for _ in range(len(self._failed)):
             over = self._failed.popleft()
             counters.failed += len(over.ids)
+            if over.ids:
+                self._delegate.finished = False  # what failed may be emitted again
             _call_each(over, spout.fail, hooks.invoke_hook_spout_fail if hooks is not None else None)
+        if self._delegate.finished:
+            self._end_if_finished()
 
 
 def _call_each(over: Over, call: Callable[[Any], None], hook: Callable[[Any, float], None] | None) -> None:

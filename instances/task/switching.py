@@ -22,6 +22,8 @@ from heronpy.instances.acking.awaiting import AWAITED
 from heronpy.instances.control_events import Abandoned
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS
 from heronpy.instances.saving.state import Saved, load_handovers
+from heronpy.instances.saving.task_end import ENDED
+from heronpy.instances.task.spout_task import SpoutTask
 from heronpy.kernel.plans import PhysicalPlan, affected, moves
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
@@ -223,6 +225,10 @@ class Switching:
         if self._stage is not Stage.SETTLE or update is None or proposed is None:
             return
         restarts = update.kind == "restart"
+        if self._task.end.reached and not restarts:
+            # Its results have been emitted: another owner of its keys would emit them again.
+            self._refuse(proposed, "its input has ended, so there is nothing left to scale")
+            return
         groups = self._given(proposed, restarts=restarts)
         stays = not restarts and proposed.has(self._id)
         if stays and not groups:
@@ -237,6 +243,12 @@ class Switching:
             self._giver.hand_over(proposed.epoch, self._run, groups, self._last_words(stays), whole=restarts)
             while self._giver.work():  # nothing comes in, so there is nothing better to do
                 pass
+
+    def _refuse(self, proposed: PhysicalPlan, reason: str) -> None:
+        """The update is rolled back for this reason."""
+        self._stage = Stage.GIVEN
+        self._news.progress.handover = Stored(id=proposed.epoch, run=self._run, error=reason)
+        self._news.tell()
 
     def _pre_save(self, proposed: PhysicalPlan) -> None:
         """Lets a component put into its state what it keeps outside of it until a save."""
@@ -261,6 +273,8 @@ class Switching:
                 self._parts.acks.flush()
         if awaiting is not None:
             words[AWAITED] = awaiting.hand_over()
+        if self._task.end.reached:
+            words[ENDED] = b"1"
         return {name: said for name, said in words.items() if said}
 
     def _settled(self) -> bool:
@@ -370,6 +384,8 @@ class Switching:
         progress.current_epoch, progress.next_epoch = plan.epoch, 0
         progress.held_seconds = self._parts.outbox.held_seconds
         self._tell("update.switched")
+        if isinstance(self._task.loop, SpoutTask):
+            self._task.loop.on_plan_change()
         changed = getattr(self._task.component, "on_plan_change", None)
         if changed is not None and before is not plan:
             changed(self._parts.context)

@@ -17,7 +17,7 @@ from heronpy.kernel.protocol import StatusReply, StatusRequest, unwrap, wrap
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.transport import Dealer
 from heronpy.kernel.tree.live_node import change_live
-from heronpy.kernel.tree.paths import PAUSED, Execution, ExecutorNode, Live, Registration, Tree
+from heronpy.kernel.tree.paths import FINISHED, PAUSED, Execution, ExecutorNode, Live, Registration, Tree
 from heronpy.kernel.tree.registrations import given_up, read, reported
 
 #: seconds in which an answer is expected; who takes longer is told what is waited for
@@ -137,8 +137,12 @@ def set_live(
 ) -> None:
     """Pause or resume a topology and wait until every spout has done so, reporting late ones to `progress`.
 
-    A UserError when another command asks for the opposite meanwhile.
+    A UserError when another command asks for the opposite meanwhile, or the topology has finished.
     """
+    live = read(state, Tree(topology).live, Live)
+    if live is not None and live.state == FINISHED:
+        msg = f"{topology} is FINISHED: its input has ended, and its spouts are not called any more"
+        raise UserError(msg, hint=f"heronpy kill {topology}")
     change_live(state, topology, lambda live: msgspec.structs.replace(live, state=wanted))
     reached = "paused" if wanted == PAUSED else "running"
     begun, told = time.monotonic(), ""

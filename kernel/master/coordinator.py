@@ -13,6 +13,7 @@ from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.checkpointing.act import CheckpointAct
 from heronpy.kernel.master.damaged_nodes.act import RebuildAct
 from heronpy.kernel.master.fenced_node import Changed
+from heronpy.kernel.master.finishing.act import FinishAct
 from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.master.restoring.act import RestoreAct
 from heronpy.kernel.master.updating.act import UpdateAct
@@ -44,7 +45,8 @@ class Coordinator:
         self._rebuild = RebuildAct(scene, errands)
         self._restore = RestoreAct(scene, errands, hear_executors)
         self._update = UpdateAct(scene, on_plan, hear_executors, now)
-        self._checkpoint = CheckpointAct(scene, errands, now)
+        self._finish = FinishAct(scene)
+        self._checkpoint = CheckpointAct(scene, errands, self._finish, now)
 
     def refresh(self) -> None:
         """Nodes that others write as well have changed."""
@@ -89,6 +91,7 @@ class Coordinator:
             self._go_on_with_update(self._scene.updating, now)
         else:
             self._checkpoint.look(now)
+            self._finish.look()
 
     def _go_on_with_update(self, update: Update, now: float) -> None:
         checkpoint = self._checkpoint

@@ -24,7 +24,7 @@ from heronpy.kernel.trace_points import step
 from heronpy.kernel.tree.mending import Mender, mend
 from heronpy.kernel.tree.paths import Execution, Live, Tree
 from heronpy.kernel.tree.registrations import needed, read, read_version
-from heronpy.kernel.tree.update import FINISHED, Update
+from heronpy.kernel.tree.update import CLOSED, Update
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class MasterState:
     def updating(self) -> Update | None:
         """The update that runs, or is to."""
         update = self.update.value
-        return update if update is not None and update.phase not in FINISHED else None
+        return update if update is not None and update.phase not in CLOSED else None
 
     def store(self) -> CheckpointStore:
         """Opened when it is first needed: what is wrong with it must not keep a topology from running.

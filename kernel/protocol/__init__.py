@@ -21,6 +21,7 @@ from heronpy.kernel.protocol.control_pb2 import (
     StatusReply,
     StatusRequest,
     Stored,
+    Totals,
     UpdateNotice,
 )
 from heronpy.kernel.protocol.envelope import PROTOCOL_VERSION, Body, unwrap, wrap
@@ -48,6 +49,7 @@ __all__ = [
     "StatusReply",
     "StatusRequest",
     "Stored",
+    "Totals",
     "UpdateNotice",
     "unwrap",
     "wrap",

@@ -41,7 +41,7 @@ class Envelope(_message.Message):
     def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ..., checkpoints_notice: _Optional[_Union[CheckpointsNotice, _Mapping]] = ..., update_notice: _Optional[_Union[UpdateNotice, _Mapping]] = ..., logs_request: _Optional[_Union[LogsRequest, _Mapping]] = ..., logs_reply: _Optional[_Union[LogsReply, _Mapping]] = ..., log_request: _Optional[_Union[LogRequest, _Mapping]] = ..., log_reply: _Optional[_Union[LogReply, _Mapping]] = ...) -> None: ...
 
 class InstanceBeat(_message.Message):
-    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed", "checkpoints", "update", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "live_number", "held", "unchanged_since", "poison")
+    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed", "checkpoints", "update", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "live_number", "held", "unchanged_since", "poison", "ending", "totals")
     TASK_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +69,8 @@ class InstanceBeat(_message.Message):
     HELD_FIELD_NUMBER: _ClassVar[int]
     UNCHANGED_SINCE_FIELD_NUMBER: _ClassVar[int]
     POISON_FIELD_NUMBER: _ClassVar[int]
+    ENDING_FIELD_NUMBER: _ClassVar[int]
+    TOTALS_FIELD_NUMBER: _ClassVar[int]
     task: int
     incarnation: int
     pid: int
@@ -96,7 +98,21 @@ class InstanceBeat(_message.Message):
     held: Held
     unchanged_since: int
     poison: str
-    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., live_number: _Optional[int] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ..., poison: _Optional[str] = ...) -> None: ...
+    ending: int
+    totals: Totals
+    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., live_number: _Optional[int] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ..., poison: _Optional[str] = ..., ending: _Optional[int] = ..., totals: _Optional[_Union[Totals, _Mapping]] = ...) -> None: ...
+
+class Totals(_message.Message):
+    __slots__ = ("emitted", "executed", "acked", "failed")
+    EMITTED_FIELD_NUMBER: _ClassVar[int]
+    EXECUTED_FIELD_NUMBER: _ClassVar[int]
+    ACKED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    emitted: int
+    executed: int
+    acked: int
+    failed: int
+    def __init__(self, emitted: _Optional[int] = ..., executed: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ...) -> None: ...
 
 class Held(_message.Message):
     __slots__ = ("keyed", "own", "used", "attributes")

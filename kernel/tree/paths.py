@@ -8,6 +8,8 @@ import msgspec
 
 RUNNING: Final = "RUNNING"
 PAUSED: Final = "PAUSED"
+#: all input has ended, and all of it has been processed and committed
+FINISHED: Final = "FINISHED"
 
 #: an executor's incarnation is shifted by this much; the starts of its children are counted below it
 START_BITS: Final = 20
@@ -83,7 +85,7 @@ class Execution(msgspec.Struct, frozen=True):
 class Live(msgspec.Struct, frozen=True):
     """What the topology should be doing; apart from what was submitted."""
 
-    #: RUNNING or PAUSED
+    #: RUNNING, PAUSED or FINISHED
     state: str
     #: component, or "" for all of them → config that was given while the topology runs
     config: dict[str, dict[str, Any]] = {}

@@ -13,7 +13,8 @@ from heronpy.kernel.plans import PackingPlan, union
 #: proposed → prepare → cut → load → release → done; before release also → rollback → rolled_back
 Phase = Literal["proposed", "prepare", "cut", "load", "release", "rollback", "done", "rolled_back"]
 
-FINISHED: Final = frozenset({"done", "rolled_back"})
+#: the update is over
+CLOSED: Final = frozenset({"done", "rolled_back"})
 
 #: both plans have their processes: the new ones are needed, the old ones are not over yet
 BOTH_RUN: Final = frozenset({"prepare", "cut", "load", "release"})

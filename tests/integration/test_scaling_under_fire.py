@@ -19,7 +19,7 @@ from support.running.engine import Engine, wait_until
 from support.running.live import TOPOLOGY, LiveWords
 from support.running.watching import Watching
 
-from heronpy.kernel.tree.update import FINISHED
+from heronpy.kernel.tree.update import CLOSED
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240 + 120 * KILLS)]
 
@@ -127,7 +127,7 @@ class Gunner:
         update = watching.update()
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
-        return update.phase if update is not None and update.phase not in FINISHED else ""
+        return update.phase if update is not None and update.phase not in CLOSED else ""
 
 
 def under_fire(

@@ -16,10 +16,11 @@ from heronpy.kernel.errors import HeronError
 from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.checkpointing.decide import Checkpointing, Round
 from heronpy.kernel.master.damaged_nodes.decide import FIRST_EPOCH
+from heronpy.kernel.master.finishing.act import FinishAct
 from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.trace_points import step
 from heronpy.kernel.tree.live_node import in_effect
-from heronpy.kernel.tree.update import FINISHED
+from heronpy.kernel.tree.update import CLOSED
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +28,10 @@ log = logging.getLogger(__name__)
 class CheckpointAct:
     """One checkpoint after the other."""
 
-    def __init__(self, scene: MasterState, errands: BackgroundWorker, now: float) -> None:
+    def __init__(self, scene: MasterState, errands: BackgroundWorker, finish: FinishAct, now: float) -> None:
         self._scene = scene
         self._errands = errands
+        self._finish = finish
         self.deciding = Checkpointing(self._interval(), scene.config["checkpoint.timeout"], now)
         self._writing = False
         #: those that the checkpoint which runs was begun for, or after
@@ -93,13 +95,13 @@ class CheckpointAct:
         kept, update = scene.node.complete, scene.update.value
         over = 0
         if update is not None:
-            over = update.epoch if update.phase in FINISHED else update.epoch - 1
+            over = update.epoch if update.phase in CLOSED else update.epoch - 1
         self._errands.run(lambda: self._collect(kept, over), self._collected)
 
     def _begin_if_due(self, now: float) -> None:
         deciding, scene = self.deciding, self._scene
         unchanged = deciding.unchanged(scene.node, scene.plan, scene.roll)
-        due = deciding.due(now, owed=self.owed, unchanged=unchanged)
+        due = deciding.due(now, owed=self.owed or self._finish.needs_checkpoint, unchanged=unchanged)
         if not due or deciding.obstacles(scene.node, scene.plan, scene.roll):
             return
         # who asks from now on gets the next one: this one may have begun without knowing of it

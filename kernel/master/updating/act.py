@@ -25,7 +25,7 @@ from heronpy.kernel.plans import next_plan
 from heronpy.kernel.trace_points import step
 from heronpy.kernel.tree.registrations import reported
 from heronpy.kernel.tree.requests import ask_for_restart, failed_request
-from heronpy.kernel.tree.update import FINISHED, Update, UpdateFailure
+from heronpy.kernel.tree.update import CLOSED, Update, UpdateFailure
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class UpdateAct:
             log.info(
                 "update to plan %d: %s %s", update.epoch, phase, " ".join(update.cut) or _asked_for(update)
             )
-        if phase in FINISHED:
+        if phase in CLOSED:
             self._asked.clear()
 
     def _prepare(self) -> None:

@@ -21,7 +21,7 @@ from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree.paths import Tree
 from heronpy.kernel.tree.registrations import read
-from heronpy.kernel.tree.update import FINISHED, Update
+from heronpy.kernel.tree.update import CLOSED, Update
 
 #: label of an instance → tuples that it has executed
 Marks = dict[str, int]
@@ -61,7 +61,7 @@ class Watching:
 
     def updating(self) -> bool:
         update = self.update()
-        return update is not None and update.phase not in FINISHED
+        return update is not None and update.phase not in CLOSED
 
     def plan(self) -> PhysicalPlan:
         plan = read(self._state, self._tree.physical_plan, PhysicalPlan)

@@ -30,7 +30,7 @@ from heronpy.kernel.plugin import Registry, StateManager, opening
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree.live_node import change_live, config_for
 from heronpy.kernel.tree.paths import Execution, Live, Registration, Tree
-from heronpy.kernel.tree.update import FINISHED, Ledger, Phase, Update
+from heronpy.kernel.tree.update import CLOSED, Ledger, Phase, Update
 from heronpy.plugins.packing.round_robin import RoundRobin
 from heronpy.testing.waiting import eventually
 
@@ -327,7 +327,7 @@ def test_the_same_command_again_follows_the_running_update(heronpy: Heronpy, sta
         timer.join()
     assert again.exit_code == 0, again.stderr
     assert again.stdout.splitlines()[-1].startswith("0 tuples lost   pause 12 ms")
-    assert node(state).phase in FINISHED
+    assert node(state).phase in CLOSED
 
 
 def test_ctrl_c_leaves_the_update_alone_and_says_so(heronpy: Heronpy, state: StateManager) -> None:

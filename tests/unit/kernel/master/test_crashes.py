@@ -23,7 +23,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.master.fenced_node import Replaced
 from heronpy.kernel.plans import PackingPlan
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.tree.update import FINISHED, Update
+from heronpy.kernel.tree.update import CLOSED, Update
 
 GUARANTEES: tuple[Reliability, ...] = ("at_most_once", "effectively_once")
 
@@ -71,7 +71,7 @@ def saved(conductor: Conductor, checkpoint: int) -> bool:
 
 def over(conductor: Conductor) -> bool:
     update = conductor.scene.update.value
-    return update is not None and update.phase in FINISHED
+    return update is not None and update.phase in CLOSED
 
 
 def begun(state: StateManager, config: Config, reliability: Reliability) -> Conductor:

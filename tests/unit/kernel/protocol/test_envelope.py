@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.formats import PROTOCOL
 from heronpy.kernel.protocol import Body, Envelope, InstanceBeat, StatusRequest, unwrap, wrap
 
 
@@ -36,12 +37,12 @@ def test_what_is_in_a_message_stays_in_it() -> None:
     ("data", "message"),
     [
         (b"\xff\xff\xff", r"not a control message \(3 bytes\)"),
-        (b"", "control protocol version 0, this side speaks 1"),
+        (b"", "control protocol version 0, this side speaks 2"),
         (
             Envelope(version=9, status_request=StatusRequest()).SerializeToString(),
             "control protocol version 9",
         ),
-        (Envelope(version=1).SerializeToString(), "control message of an unknown kind"),
+        (Envelope(version=PROTOCOL).SerializeToString(), "control message of an unknown kind"),
     ],
 )
 def test_anything_else_is_a_protocol_error(data: bytes, message: str) -> None:

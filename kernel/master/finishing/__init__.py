@@ -1,0 +1,1 @@
+"""The end of a topology whose input has ended. Begin with decide.py."""

@@ -1,0 +1,65 @@
+"""Spouts that finish: everything is processed and committed, then the topology is FINISHED."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.watching import Watching
+
+NAME = "Bounded"
+SPLITS, REMAINDERS = 4, 10
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+
+
+def lines_in(folder: Path) -> Counter[str]:
+    return Counter(line for path in folder.glob("[!.]*") for line in path.read_text().splitlines())
+
+
+def expected(numbers: int) -> Counter[str]:
+    """One line for each remainder, from the end of the task that counts it."""
+    return Counter(f"{remainder} {SPLITS * numbers // REMAINDERS}" for remainder in range(REMAINDERS))
+
+
+@pytest.mark.parametrize("mode", ["ATMOST_ONCE", "ATLEAST_ONCE", "EFFECTIVELY_ONCE"])
+def test_a_run_over_input_that_ends_exits_with_totals(engine: Engine, tmp_path: Path, mode: str) -> None:
+    folder = tmp_path / "out"
+    ended = engine.run("run", str(TOPOLOGIES / "bounded.py"), "5000", "0", str(folder), mode, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == ""
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("Bounded FINISHED after ")
+    assert last.endswith(": numbers emitted 20,000; count executed 20,000, emitted 10; files executed 10")
+    assert lines_in(folder) == expected(5000)
+    assert engine.leftovers() == []
+
+
+def test_the_end_is_exact_whichever_process_dies_before_or_after_it(engine: Engine, tmp_path: Path) -> None:
+    folder, numbers = tmp_path / "out", 1000
+    engine.ok(
+        "submit", str(TOPOLOGIES / "bounded.py"), str(numbers), "0.002", str(folder), "EFFECTIVELY_ONCE",
+        "--set", "checkpoint.interval=300ms",
+    )  # fmt: skip
+    with Watching(engine, NAME) as watching:
+        for role in ("count[0]", "numbers[1]", "stream-manager"):
+            begun = watching.newest()
+
+            def is_saved(before: int = begun) -> bool:
+                return watching.newest() > before
+
+            wait_until(is_saved, 60, "a checkpoint", watching.detail)
+            watching.kill(role)
+        wait_until(lambda: watching.status().state == "FINISHED", 90, "it is FINISHED", watching.detail)
+        assert lines_in(folder) == expected(numbers)
+        run = watching.checkpoints().run
+        watching.kill("count[1]")
+        wait_until(lambda: watching.checkpoints().run > run, 60, "another run", watching.detail)
+        wait_until(lambda: watching.status().state == "FINISHED", 60, "FINISHED again", watching.detail)
+        assert lines_in(folder) == expected(numbers)
+    assert "is FINISHED: its input has ended" in engine.fails("deactivate", NAME)
+    assert "its input has ended, so there is nothing left to scale" in engine.fails("update", NAME, "count=3")
+    engine.ok("kill", NAME)
+    assert engine.leftovers() == []
