@@ -11,7 +11,6 @@ import pytest
 
 import heronpy
 from heronpy.cli.main import VERBS
-from heronpy.instances.counters import Counters
 from heronpy.kernel.config import load_config
 from heronpy.kernel.config.ranges import RANGES
 from heronpy.kernel.config.topology_keys import HEEDED
@@ -62,22 +61,6 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
         cells[0].strip("`") for cells in rows("configuration.md") if re.fullmatch(r"`[a-z_.]+`", cells[0])
     }
     assert {key for key in keys if not key.startswith("topology.")} == set(CONFIG)
-
-
-def test_every_number_of_a_task_is_documented_and_no_other() -> None:
-    counters = Counters()
-    counters.emitted["default"] = counters.dropped["default"] = 1
-    counters.executed["words", "default"] = 1
-    counters.custom["mine"] = 1.0
-    counters.held_up_seconds = lambda: {"count[0]": 1.0}
-    counted = {(sample.kind, sample.name) for sample in counters.samples()}
-    (row,) = (row for row in rows("metrics.md") if row[0] == "a task")
-    shown = {
-        (kind, name)
-        for kind, cell in zip(("counter", "gauge"), row[1:], strict=True)
-        for name in re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", cell))
-    }
-    assert shown == counted
 
 
 def test_the_grafana_board_and_the_alarms_name_numbers_that_there_are() -> None:
