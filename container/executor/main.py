@@ -70,7 +70,7 @@ class Executor:
         launch_file: str,
         container: int,
         state: StateManager,
-        nursery: ZygoteClient,
+        zygote_client: ZygoteClient,
         child: Sequence[str] = CHILD,
         lifeline: int | None = None,
     ) -> None:
@@ -84,7 +84,7 @@ class Executor:
         self._config = Config.from_plain(self._launch.config)
         self._child_command = child
         self._wakeup = Wakeup()
-        self._nursery = nursery
+        self._zygote_client = zygote_client
         self._record = ExecutorRecord(state, self._launch.topology, container)
         silence = self._config.number("container.silence")
         self._pulse = HeartbeatNode(state, self._tree.pulse(container), silence)
@@ -161,9 +161,9 @@ class Executor:
         # Before a successor starts, so that its effects are never visible before the end that caused them.
         self._publish(clock)
         self._supervisor.tick(clock)
-        silent_after = self._nursery.silent_after()
+        silent_after = self._zygote_client.silent_after()
         if silent_after is not None and silent_after <= clock.now:
-            self._nursery.kill()
+            self._zygote_client.kill()
         if self._keeper is not None and not self._stopping:
             self._keeper.tick(clock.now)
         if self._pulse_at <= clock.now:
@@ -174,7 +174,7 @@ class Executor:
         self._reap()
 
     def _wait(self, now: float) -> None:
-        deadlines = [self._supervisor.next_deadline(), self._nursery.silent_after(), self._read_plan_at]
+        deadlines = [self._supervisor.next_deadline(), self._zygote_client.silent_after(), self._read_plan_at]
         deadlines.append(self._pulse_at)
         if self._keeper is not None:
             deadlines.append(self._keeper.next_deadline())
@@ -184,8 +184,8 @@ class Executor:
         timeout = None if soonest is None else max(0.0, soonest - now)
         with selectors.DefaultSelector() as selector:
             selector.register(self._wakeup, selectors.EVENT_READ)
-            if self._nursery.fileno() >= 0:
-                selector.register(self._nursery, selectors.EVENT_READ)
+            if self._zygote_client.fileno() >= 0:
+                selector.register(self._zygote_client, selectors.EVENT_READ)
             if self._lifeline is not None and not self._stopping:
                 selector.register(self._lifeline, selectors.EVENT_READ)
             ready = [key.fd for key, _ in selector.select(timeout)]
@@ -222,19 +222,19 @@ class Executor:
     def _start_child(self, wanted: DesiredChild, start: Start, lifeline: int) -> None:
         try:
             if wanted.start == "zygote":
-                self._nursery.fork(start, lifeline)
+                self._zygote_client.fork(start, lifeline)
                 return
             pid = spawn(self._launch_file, start, lifeline, self._child_command)
             self._supervisor.on_started(start.child.incarnation, pid, _clock())
         except OSError as error:
             # a fresh process, be it the child or the zygote, could not be started; the others run on
-            for incarnation in {start.child.incarnation, *self._nursery.close()}:
+            for incarnation in {start.child.incarnation, *self._zygote_client.close()}:
                 self._supervisor.on_start_failed(incarnation, str(error), _clock())
 
     def _take_replies(self) -> None:
         clock = _clock()
         try:
-            replies = self._nursery.replies()
+            replies = self._zygote_client.replies()
         except PeerLost as error:
             self._on_zygote_lost(str(error), clock)
             return
@@ -248,7 +248,7 @@ class Executor:
 
     def _on_zygote_lost(self, reason: str, clock: Moment) -> None:
         """Running children are not affected. One forked without a reply must not run beside its successor."""
-        unanswered = self._nursery.close()
+        unanswered = self._zygote_client.close()
         if unanswered:
             end_strangers(self._supervisor.pids(), same_session=self._container == 0)
         for incarnation in unanswered:
@@ -259,7 +259,7 @@ class Executor:
         for pid, status in reap():
             if not self._supervisor.on_exit(pid, status, clock):
                 self._early[pid] = status
-        if not self._nursery.waiting():
+        if not self._zygote_client.waiting():
             self._early.clear()
 
     def _beat(self, clock: Moment) -> None:
@@ -307,7 +307,7 @@ class Executor:
         self._supervisor.want((), _clock(), self._patience)
 
     def _shutdown(self) -> None:
-        self._nursery.close()
+        self._zygote_client.close()
         # container 0 may have started the scheduler's process, which must outlive it, in a session of its own
         end_strangers(self._supervisor.pids(), same_session=self._container == 0)
         if self._exit_code == FENCED:
@@ -353,11 +353,11 @@ def main(
     config, registry = Config.from_plain(launch.config), installed()
     # imported before the fork, for both; the state manager that is opened after it has threads
     registry.state_manager(config.text("state.manager"))
-    nursery = ZygoteClient(launch_file, container, zygote)
-    nursery.fork_zygote(launch, roles)
+    zygote_client = ZygoteClient(launch_file, container, zygote)
+    zygote_client.fork_zygote(launch, roles)
     state = open_state(config, registry)
     try:
-        return run_container(launch_file, container, state, nursery, child, lifeline)
+        return run_container(launch_file, container, state, zygote_client, child, lifeline)
     finally:
         state.close()
 
@@ -375,7 +375,7 @@ def run_container(
     launch_file: str,
     container: int,
     state: StateManager,
-    nursery: ZygoteClient,
+    zygote_client: ZygoteClient,
     child: Sequence[str] = CHILD,
     lifeline: int | None = None,
 ) -> int:
@@ -391,7 +391,7 @@ def run_container(
     except UserError as error:
         log.error("%s", error)
         return HOPELESS
-    return Executor(launch_file, container, state, nursery, child, lifeline).run()
+    return Executor(launch_file, container, state, zygote_client, child, lifeline).run()
 
 
 def _await_execution(

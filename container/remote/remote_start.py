@@ -120,8 +120,8 @@ def sweep(own: Path) -> None:
 def main(argv: Sequence[str]) -> int:
     """Words: `container LAUNCH LOCK K [--lifeline]`, or `host LAUNCH LOCK`."""
     role, launch_file, lock, *words = argv
-    guest = RemoteStart(Path(launch_file), int(lock))
-    config = Config.from_plain(guest.launch.config)
+    remote_start = RemoteStart(Path(launch_file), int(lock))
+    config = Config.from_plain(remote_start.launch.config)
     with contextlib.suppress(PermissionError):  # this process was started in a session of its own
         os.setsid()
     try:
@@ -135,24 +135,24 @@ def main(argv: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     try:
-        sweep(guest.root)
-        guest.take_address(state)
+        sweep(remote_start.root)
+        remote_start.take_address(state)
         if role == "host":
-            guest.write_output_to("scheduler")
+            remote_start.write_output_to("scheduler")
             return scheduler_host.main([launch_file])
-        return _contain(guest, state, int(words[0]), lifeline="--lifeline" in words)
+        return _contain(remote_start, state, int(words[0]), lifeline="--lifeline" in words)
     finally:
-        guest.leave(state)
+        remote_start.leave(state)
         state.close()
 
 
-def _contain(guest: RemoteStart, state: StateManager, container: int, *, lifeline: bool) -> int:
-    guest.succeed(container)
+def _contain(remote_start: RemoteStart, state: StateManager, container: int, *, lifeline: bool) -> int:
+    remote_start.succeed(container)
     line = take_lifeline() if lifeline else None
-    guest.write_output_to(f"container-{container}")
-    nursery = ZygoteClient(str(guest.launch_file), container)
-    nursery.open()
-    return run_container(str(guest.launch_file), container, state, nursery, lifeline=line)
+    remote_start.write_output_to(f"container-{container}")
+    zygote_client = ZygoteClient(str(remote_start.launch_file), container)
+    zygote_client.open()
+    return run_container(str(remote_start.launch_file), container, state, zygote_client, lifeline=line)
 
 
 if __name__ == "__main__":

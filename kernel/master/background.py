@@ -1,4 +1,4 @@
-"""What takes long is done by a second thread, so that beats are answered meanwhile."""
+"""Long work runs in a second thread, so that beats are answered meanwhile."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ T = TypeVar("T")
 
 
 class BackgroundWorker:
-    """One at a time, in order. Each result is delivered in the reactor's thread."""
+    """One piece of work at a time, in order. Each result is delivered in the reactor's thread."""
 
     def __init__(self, reactor: Reactor) -> None:
         self._reactor = reactor
         #: makes the calls that deliver results
         self.guard: Callable[[Callable[[], None]], None] = _call
         self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="errands", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="background", daemon=True)
         self._thread.start()
 
-    def run(self, errand: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
-        """`done` gets what the errand returned, or what it raised."""
+    def run(self, work: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
+        """`done` gets what `work` returned, or the exception that it raised."""
 
         def go() -> None:
             outcome: T | Exception
             try:
-                outcome = errand()
+                outcome = work()
             except Exception as error:
                 outcome = error
             self._reactor.call_from_thread(lambda: self.guard(lambda: done(outcome)))
@@ -37,13 +37,13 @@ class BackgroundWorker:
         self._waiting.put(go)
 
     def close(self) -> None:
-        """Returns when the errand that runs is over."""
+        """Returns when the work that runs is over."""
         self._waiting.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        while (errand := self._waiting.get()) is not None:
-            errand()
+        while (work := self._waiting.get()) is not None:
+            work()
 
 
 def _call(call: Callable[[], None]) -> None:

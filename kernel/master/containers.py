@@ -21,11 +21,11 @@ log = logging.getLogger(__name__)
 class Containers:
     """Those of the plan in force, and of the one to come."""
 
-    def __init__(self, scene: MasterState, board: Board, follower: NodeFollower, lost: float) -> None:
-        self._scene = scene
+    def __init__(self, master_state: MasterState, board: Board, follower: NodeFollower, lost: float) -> None:
+        self._master_state = master_state
         self._board = board
         self._follower = follower
-        self._lost = MissingContainers(scene.plan.containers(), lost)
+        self._lost = MissingContainers(master_state.plan.containers(), lost)
         self._board.asked = self._lost.asked
         #: by container: the incarnation of its executor, and restarts of its Stream Manager
         self._starts: dict[int, tuple[int, int]] = {}
@@ -39,9 +39,9 @@ class Containers:
     def follow(self) -> None:
         """The plan is another one, or another is to come."""
         # Whoever is only to come is not asked for again: the update waits for it, and rolls back.
-        self._lost.expect(self._scene.plan.containers())
-        tree = self._scene.tree
-        for container in self._scene.containers():
+        self._lost.expect(self._master_state.plan.containers())
+        tree = self._master_state.tree
+        for container in self._master_state.containers():
             self._follower.follow(
                 tree.stream_manager(container),
                 tree.metrics_manager(container),
@@ -51,11 +51,11 @@ class Containers:
 
     def keys(self) -> list[str]:
         """Of the managers that may talk to us; also of those who are about to end, until they are gone."""
-        tree = self._scene.tree
-        registered = {int(name) for name in self._scene.state.children(tree.containers)}
+        tree = self._master_state.tree
+        registered = {int(name) for name in self._master_state.state.children(tree.containers)}
         return [
             registration.public_key
-            for container in sorted(registered.union(self._scene.containers()))
+            for container in sorted(registered.union(self._master_state.containers()))
             for path in (tree.stream_manager(container), tree.metrics_manager(container))
             if (registration := self._registered(path)) is not None
         ]
@@ -63,7 +63,7 @@ class Containers:
     def _registered(self, path: str) -> Registration | None:
         """As last read while it is damaged: its owner writes it again."""
         try:
-            found = read(self._scene.state, path, Registration)
+            found = read(self._master_state.state, path, Registration)
         except DamagedNode as damage:
             log.warning("%s", damage)
             return self._known.get(path)
@@ -75,12 +75,12 @@ class Containers:
         """Read what the executors say of their children, and who was given up."""
         executors = {
             container: executor
-            for container in self._scene.containers()
+            for container in self._master_state.containers()
             if (executor := self._executor(container))
         }
         for container, executor in executors.items():
             self._note_starts(container, executor)
-        self._scene.roll.executors = executors
+        self._master_state.roster.executors = executors
         self._board.children = {
             name: child for executor in executors.values() for name, child in executor.children.items()
         }
@@ -89,10 +89,10 @@ class Containers:
     def _executor(self, container: int) -> ExecutorNode | None:
         """As last read while it is damaged: nobody has ended by that, or come."""
         try:
-            return read(self._scene.state, self._scene.tree.executor(container), ExecutorNode)
+            return read(self._master_state.state, self._master_state.tree.executor(container), ExecutorNode)
         except DamagedNode as damage:
             log.warning("%s", damage)
-            return self._scene.roll.executors.get(container)
+            return self._master_state.roster.executors.get(container)
 
     def on_heard(self, container: int) -> None:
         if self._lost.on_heard(container):
@@ -104,7 +104,9 @@ class Containers:
         for container, why in self._lost.look(time.monotonic(), self._hopeless()).items():
             log.warning("container %d: %s, asking for another", container, why)
             try:
-                request_replacement(self._scene.state, self._scene.plan.topology, container, why)
+                request_replacement(
+                    self._master_state.state, self._master_state.plan.topology, container, why
+                )
             except StateError as error:
                 log.warning("the scheduler could not be asked: %s", error)
 
@@ -112,7 +114,7 @@ class Containers:
         for container in sorted(self._unwanted - set(self._lost.asked)):
             # what cannot be withdrawn now is with the next word that we hear
             with contextlib.suppress(StateError):
-                withdraw_replacement(self._scene.state, self._scene.plan.topology, container)
+                withdraw_replacement(self._master_state.state, self._master_state.plan.topology, container)
                 self._unwanted.discard(container)
         self._unwanted -= set(self._lost.asked)
 
@@ -126,8 +128,8 @@ class Containers:
 
     def _given_up(self) -> dict[int, str]:
         found: dict[int, str] = {}
-        for container in self._scene.plan.containers():
-            how = given_up(self._scene.state, self._scene.tree, container)
+        for container in self._master_state.plan.containers():
+            how = given_up(self._master_state.state, self._master_state.tree, container)
             if how is not None:
                 found[container] = how
         return found
@@ -136,7 +138,7 @@ class Containers:
         """Containers that were given up, or whose Stream Manager was."""
         managers = {
             container: self._board.children.get(manager_name(STREAM_MANAGER, container))
-            for container in self._scene.plan.containers()
+            for container in self._master_state.plan.containers()
         }
         given_up = {
             each for each, child in managers.items() if child is not None and child.state == "given_up"

@@ -31,26 +31,26 @@ class Coordinator:
 
     def __init__(
         self,
-        scene: MasterState,
-        errands: BackgroundWorker,
+        master_state: MasterState,
+        background: BackgroundWorker,
         on_plan: Callable[[], None],
         hear_executors: Callable[[], None],
         now: float,
     ) -> None:
-        self._scene = scene
+        self._master_state = master_state
         self._complaints = RateLimitedLog(log)
         #: what the state tree said to the last write that it refused; empty after a while without one
         self._refused, self._refused_at, self._now = "", 0.0, now
-        errands.guard = self._guarded
-        self._rebuild = RebuildAct(scene, errands)
-        self._restore = RestoreAct(scene, errands, hear_executors)
-        self._update = UpdateAct(scene, on_plan, hear_executors, now)
-        self._finish = FinishAct(scene)
-        self._checkpoint = CheckpointAct(scene, errands, self._finish, now)
+        background.guard = self._guarded
+        self._rebuild = RebuildAct(master_state, background)
+        self._restore = RestoreAct(master_state, background, hear_executors)
+        self._update = UpdateAct(master_state, on_plan, hear_executors, now)
+        self._finish = FinishAct(master_state)
+        self._checkpoint = CheckpointAct(master_state, background, self._finish, now)
 
     def refresh(self) -> None:
         """Nodes that others write as well have changed."""
-        self._scene.reread_update()
+        self._master_state.reread_update()
         self._checkpoint.refresh()
         self._restore.refresh()
 
@@ -72,23 +72,23 @@ class Coordinator:
         except StateError as error:
             self._complaints.warning("the state tree refuses: %s", error)
             self._refused, self._refused_at = str(error), self._now
-            if self._scene.unreadable is None:
+            if self._master_state.unreadable is None:
                 with contextlib.suppress(StateError):
-                    self._scene.checkpoints.read()
+                    self._master_state.checkpoints.read()
         # when it cannot be read either, the next write finds that somebody was first, and comes here again
         with contextlib.suppress(StateError):
-            self._scene.reread_update()
+            self._master_state.reread_update()
 
     def _look(self, now: float) -> None:
-        if self._scene.unreadable is not None:
-            self._rebuild.look(self._scene.unreadable, now)
+        if self._master_state.unreadable is not None:
+            self._rebuild.look(self._master_state.unreadable, now)
         elif because := self._restore.why():
             self._checkpoint.give_up(because)
             # in this order: who hears of the next run does not go on with the update in it
             self._update.cancel(because, now)
             self._restore.look(because, now)
-        elif self._scene.updating is not None:
-            self._go_on_with_update(self._scene.updating, now)
+        elif self._master_state.updating is not None:
+            self._go_on_with_update(self._master_state.updating, now)
         else:
             self._checkpoint.look(now)
             self._finish.look()
@@ -113,9 +113,9 @@ class Coordinator:
 
     def checkpoint_status(self, now: float) -> CheckpointStatus:
         """`now` is of the same clock as for look()."""
-        node, deciding = self._scene.node, self._checkpoint.deciding
+        node, deciding = self._master_state.node, self._checkpoint.deciding
         current, newest = deciding.round, node.complete[-1] if node.complete else None
-        roll = self._scene.roll
+        roster = self._master_state.roster
         late = current.missing() if current is not None else []
         return CheckpointStatus(
             id=newest.id if newest is not None else 0,
@@ -124,10 +124,10 @@ class Coordinator:
             seconds=newest.seconds if newest is not None else 0.0,
             kept=len(node.complete),
             interval=deciding.interval,
-            unchanged=deciding.unchanged(node, self._scene.plan, roll),
+            unchanged=deciding.unchanged(node, self._master_state.plan, roster),
             running=current.id if current is not None else 0,
             running_for=now - current.began if current is not None else 0.0,
-            waits_for=tuple(roll.doing(task) for task in late),
+            waits_for=tuple(roster.doing(task) for task in late),
             aborted=node.aborted if node.aborted_because else 0,
             aborted_because=node.aborted_because,
             run=node.run,
@@ -140,7 +140,7 @@ class Coordinator:
         )
 
     def update_status(self) -> UpdateStatus | None:
-        update = self._scene.updating
+        update = self._master_state.updating
         if update is None:
             return None
         return UpdateStatus(

@@ -72,8 +72,8 @@ def run(launch: TopologyLaunch, child: Child) -> int:
         local = socket_path(launch.container_sockets(child.container), STATUS_SOCKET)
 
         def begin() -> None:
-            scene = MasterState(state, Tree(launch.topology), child.incarnation, config)
-            TopologyMaster(scene, reactor, transport, logs, local).startup()
+            master_state = MasterState(state, Tree(launch.topology), child.incarnation, config)
+            TopologyMaster(master_state, reactor, transport, logs, local).startup()
 
         begin_when_readable(reactor, begin)
         reactor.run()
@@ -101,16 +101,16 @@ class TopologyMaster:
 
     def __init__(
         self,
-        scene: MasterState,
+        master_state: MasterState,
         reactor: Reactor,
         transport: Transport,
         logs: Path | None = None,
         local: str = "",
     ) -> None:
-        self._scene = scene
-        self._tree = scene.tree
-        self._state: StateManager = scene.state
-        self._session = scene.state.session
+        self._master_state = master_state
+        self._tree = master_state.tree
+        self._state: StateManager = master_state.state
+        self._session = master_state.state.session
         self._reactor = reactor
         self._gatekeeper = transport.gatekeeper
         self._router = transport.router_tcp()
@@ -123,11 +123,13 @@ class TopologyMaster:
             LogServer(logs, self._local) if logs is not None and self._local is not None else None
         )
         self._registration = Registration(
-            transport.keys.public, scene.incarnation, self._router.endpoint, os.getpid(), local
+            transport.keys.public, master_state.incarnation, self._router.endpoint, os.getpid(), local
         )
-        self._board = Board(scene.plan, self._header(), time.monotonic())
+        self._board = Board(master_state.plan, self._header(), time.monotonic())
         self._follower = NodeFollower(self._state, reactor, self._refresh)
-        self._containers = Containers(scene, self._board, self._follower, scene.config["container.lost"])
+        self._containers = Containers(
+            master_state, self._board, self._follower, master_state.config["container.lost"]
+        )
         #: what the spouts should be doing, as last read
         self._live = RUNNING
         self._complaints = RateLimitedLog(log)
@@ -135,10 +137,10 @@ class TopologyMaster:
         self._stuck = "it has not begun"
         #: state and reason, as last told in the log
         self._told = ""
-        self._acts = Coordinator(
-            scene, BackgroundWorker(reactor), self._on_plan, self._containers.refresh, time.monotonic()
+        self._coordinator = Coordinator(
+            master_state, BackgroundWorker(reactor), self._on_plan, self._containers.refresh, time.monotonic()
         )
-        scene.lost = self._board.lost
+        master_state.lost = self._board.lost
 
     def startup(self) -> None:
         self._reactor.call_every(self._containers.interval, self._containers.look_for_lost)
@@ -161,7 +163,7 @@ class TopologyMaster:
     def _begin(self) -> None:
         """From here on this master acts; DamagedNode if what a predecessor was doing cannot be read."""
         try:
-            self._scene.take_over()
+            self._master_state.take_over()
         except Replaced as replaced:
             self._leave(replaced)
             return
@@ -180,14 +182,14 @@ class TopologyMaster:
         """Disks do not report damage: check that all nodes whose value is known here are intact."""
         try:
             self._register()
-            self._scene.mend()
+            self._master_state.mend()
         except Replaced as replaced:
             self._leave(replaced)
         except StateError as error:
             self._complaints.warning("could not look for damage: %s", error)
 
     def _tell_beginning(self) -> None:
-        execution, plan = self._scene.execution, self._scene.plan
+        execution, plan = self._master_state.execution, self._master_state.plan
         log.info(
             "%s, submitted by %s at %s: plan %d, %d tasks in %d containers, %s, packing %s, scheduler %s",
             plan.topology,
@@ -210,7 +212,7 @@ class TopologyMaster:
         self._told = told
 
     def _header(self) -> TopologyStatus:
-        execution, plan = self._scene.execution, self._scene.plan
+        execution, plan = self._master_state.execution, self._master_state.plan
         return TopologyStatus(
             name=plan.topology,
             state="STARTING",
@@ -240,7 +242,7 @@ class TopologyMaster:
 
     def _on_plan(self) -> None:
         """Another plan is in force, or to come."""
-        self._board.use_plan(self._scene.plan, self._scene.replaced())
+        self._board.use_plan(self._master_state.plan, self._master_state.replaced())
         self._containers.follow()
 
     def _refresh(self) -> None:
@@ -265,8 +267,8 @@ class TopologyMaster:
             return
         try:
             if refreshed:
-                self._acts.refresh()
-            self._acts.look(time.monotonic())
+                self._coordinator.refresh()
+            self._coordinator.look(time.monotonic())
         except Replaced as replaced:
             self._leave(replaced)
         except StateError as error:
@@ -279,7 +281,7 @@ class TopologyMaster:
 
     def _on_container(self, beat: ContainerBeat) -> None:
         if self._board.on_container(beat, time.monotonic()):
-            self._scene.roll.on_container(beat)
+            self._master_state.roster.on_container(beat)
             self._containers.on_heard(beat.container)
 
     def _on_messages(self) -> None:
@@ -312,20 +314,20 @@ class TopologyMaster:
 
     def _read_live(self) -> None:
         with contextlib.suppress(StateError):
-            live = self._scene.live()
+            live = self._master_state.live()
             self._live = live.state if live is not None else RUNNING
 
     def _status(self) -> TopologyStatus:
         """What is known here, without a look at the state tree."""
-        update = self._scene.updating
+        update = self._master_state.updating
         self._board.excused = update.containers if update is not None else ()
         status = self._board.status(time.monotonic(), time.time(), self._live)
-        if trouble := self._stuck or self._acts.trouble:
+        if trouble := self._stuck or self._coordinator.trouble:
             status = msgspec.structs.replace(status, state="DEGRADED", reason=trouble)
         return msgspec.structs.replace(
             status,
             rejected=self._gatekeeper.rejected + self._mailbox.rejected,
-            checkpoints=self._acts.checkpoint_status(time.monotonic()),
-            update=self._acts.update_status(),
-            damage=self._scene.mender.mended,
+            checkpoints=self._coordinator.checkpoint_status(time.monotonic()),
+            update=self._coordinator.update_status(),
+            damage=self._master_state.mender.mended,
         )

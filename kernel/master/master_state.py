@@ -39,7 +39,7 @@ class MasterState:
         self.tree = tree
         self.incarnation = incarnation
         self.config = config
-        self.roll = Roster()
+        self.roster = Roster()
         self.execution = needed(state, tree.execution, Execution)
         self.mender = Mender(state)
         self.checkpoints = FencedNode(state, tree.checkpoints, Checkpoints, incarnation, self.mender.tell)
@@ -78,7 +78,7 @@ class MasterState:
     def store(self) -> CheckpointStore:
         """Opened when it is first needed: what is wrong with it must not keep a topology from running.
 
-        For errands only, which are one thread.
+        For work in the background only, which is one thread.
         """
         if self._store is None:
             self._store = open_checkpoint_store(self.config)

@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 class CheckpointAct:
     """One checkpoint after the other."""
 
-    def __init__(self, scene: MasterState, errands: BackgroundWorker, finish: FinishAct, now: float) -> None:
-        self._scene = scene
-        self._errands = errands
+    def __init__(self, master_state: MasterState, background: BackgroundWorker, finish: FinishAct, now: float) -> None:
+        self._master_state = master_state
+        self._background = background
         self._finish = finish
-        self.deciding = Checkpointing(self._interval(), scene.config["checkpoint.timeout"], now)
+        self.deciding = Checkpointing(self._interval(), master_state.config["checkpoint.timeout"], now)
         self._writing = False
         #: those that the checkpoint which runs was begun for, or after
         self._demands: list[str] = []
@@ -41,17 +41,17 @@ class CheckpointAct:
 
     def look(self, now: float) -> None:
         """Go on with the one that runs, or begin one if it is time."""
-        deciding, scene = self.deciding, self._scene
+        deciding, master_state = self.deciding, self._master_state
         if deciding.round is None:
             if not self._writing:
                 self._begin_if_due(now)
             return
         if self._writing or self._is_complete(deciding.round):
             return
-        deciding.collect(scene.roll)
+        deciding.collect(master_state.roster)
         if deciding.round.complete:
             self._write(deciding.round, now)
-        elif reason := deciding.why_give_up(scene.roll, now):
+        elif reason := deciding.why_give_up(master_state.roster, now):
             self.give_up(reason)
 
     @property
@@ -61,20 +61,22 @@ class CheckpointAct:
         Effectively once, what tasks that retired have left to others, as open transactions, counts from the
         next checkpoint on: until then it would be handed on by somebody who has not made it his own.
         """
-        node, plan = self._scene.node, self._scene.plan
+        node, plan = self._master_state.node, self._master_state.plan
         saved_by = node.complete[-1].epoch if node.complete else FIRST_EPOCH
-        return self._scene.has_runs and saved_by < plan.epoch
+        return self._master_state.has_runs and saved_by < plan.epoch
 
     def refresh(self) -> None:
         """Somebody may have asked for one, or wants them more or less often."""
-        asked = pending_demands(self._scene.state, self._scene.plan.topology)
+        asked = pending_demands(self._master_state.state, self._master_state.plan.topology)
         self.deciding.demanded = any(path not in self._demands for path in asked)
         self.deciding.interval = self._interval()
 
     def _interval(self) -> float:
         """As the topology wants it now."""
-        scene = self._scene
-        return checkpoint_interval(in_effect(scene.plan.logical, scene.live()), scene.config)
+        master_state = self._master_state
+        return checkpoint_interval(
+            in_effect(master_state.plan.logical, master_state.live()), master_state.config
+        )
 
     def give_up(self, reason: str) -> None:
         """End the one that runs, if any: no task need store anything more for it."""
@@ -83,40 +85,40 @@ class CheckpointAct:
             return
         log.warning("checkpoint %d was given up: %s", current.id, reason)
         step("checkpoint.giving_up")
-        node = msgspec.structs.replace(self._scene.node, aborted=current.id, aborted_because=reason)
-        self._scene.checkpoints.write(node)
+        node = msgspec.structs.replace(self._master_state.node, aborted=current.id, aborted_because=reason)
+        self._master_state.checkpoints.write(node)
         step("checkpoint.given_up")
         self.deciding.end()
         self._answer(reason)
 
     def collect_garbage(self) -> None:
         """Remove what no kept checkpoint and no running update needs."""
-        scene = self._scene
-        kept, update = scene.node.complete, scene.update.value
+        master_state = self._master_state
+        kept, update = master_state.node.complete, master_state.update.value
         over = 0
         if update is not None:
             over = update.epoch if update.phase in CLOSED else update.epoch - 1
-        self._errands.run(lambda: self._collect(kept, over), self._collected)
+        self._background.run(lambda: self._collect(kept, over), self._collected)
 
     def _begin_if_due(self, now: float) -> None:
-        deciding, scene = self.deciding, self._scene
-        unchanged = deciding.unchanged(scene.node, scene.plan, scene.roll)
+        deciding, master_state = self.deciding, self._master_state
+        unchanged = deciding.unchanged(master_state.node, master_state.plan, master_state.roster)
         due = deciding.due(now, owed=self.owed or self._finish.needs_checkpoint, unchanged=unchanged)
-        if not due or deciding.obstacles(scene.node, scene.plan, scene.roll):
+        if not due or deciding.obstacles(master_state.node, master_state.plan, master_state.roster):
             return
         # who asks from now on gets the next one: this one may have begun without knowing of it
-        self._demands = pending_demands(scene.state, scene.plan.topology)
+        self._demands = pending_demands(master_state.state, master_state.plan.topology)
         step("checkpoint.starting")
-        node = scene.node
-        scene.checkpoints.write(msgspec.structs.replace(node, started=node.started + 1))
+        node = master_state.node
+        master_state.checkpoints.write(msgspec.structs.replace(node, started=node.started + 1))
         step("checkpoint.started")
-        deciding.begin(scene.node, scene.plan, scene.roll, now)
+        deciding.begin(master_state.node, master_state.plan, master_state.roster, now)
 
     def _write(self, current: Round, now: float) -> None:
-        plan, scene = current.plan, self._scene
+        plan, master_state = current.plan, self._master_state
         manifest = Manifest(
             topology=plan.topology,
-            execution=scene.execution.id,
+            execution=master_state.execution.id,
             id=current.id,
             run=current.run,
             epoch=plan.epoch,
@@ -133,12 +135,12 @@ class CheckpointAct:
 
         def write() -> CheckpointRef:
             step("checkpoint.manifest.writing")
-            ref = write_manifest(scene.store(), manifest, seconds=seconds)
+            ref = write_manifest(master_state.store(), manifest, seconds=seconds)
             step("checkpoint.manifest.written")
             self._manifests[ref] = manifest
             return ref
 
-        self._errands.run(write, lambda outcome: self._written(current, outcome))
+        self._background.run(write, lambda outcome: self._written(current, outcome))
 
     def _written(self, current: Round, outcome: CheckpointRef | Exception) -> None:
         self._writing = False
@@ -147,9 +149,9 @@ class CheckpointAct:
         if isinstance(outcome, Exception):
             self.give_up(f"the manifest could not be written: {outcome}")
             return
-        node, retain = self._scene.node, self._scene.config["checkpoint.retain"]
+        node, retain = self._master_state.node, self._master_state.config["checkpoint.retain"]
         step("checkpoint.completing")
-        self._scene.checkpoints.write(
+        self._master_state.checkpoints.write(
             msgspec.structs.replace(node, complete=(*node.complete, outcome)[-retain:])
         )
         step("checkpoint.completed")
@@ -160,7 +162,7 @@ class CheckpointAct:
 
         Its manifest must not be written again then, since the node has the checksum of the first.
         """
-        complete = self._scene.node.complete
+        complete = self._master_state.node.complete
         if not complete or complete[-1].id != current.id:
             return False
         self.deciding.end()
@@ -170,19 +172,19 @@ class CheckpointAct:
 
     def _answer(self, error: str) -> None:
         for path in self._demands:
-            answer_demand(self._scene.state, path, error)
+            answer_demand(self._master_state.state, path, error)
         self._demands = []
         self.refresh()
 
     def _collect(self, kept: tuple[CheckpointRef, ...], updates_over: int) -> int:
-        store = self._scene.store()
+        store = self._master_state.store()
         for ref in kept:
             if ref not in self._manifests:
                 self._manifests[ref] = read_manifest(store, ref)
         self._manifests = {ref: self._manifests[ref] for ref in kept}
         newest = kept[-1].id if kept else 0
         pairs = list(self._manifests.items())
-        return len(collect(store, self._scene.prefix, pairs, newest=newest, updates_over=updates_over))
+        return len(collect(store, self._master_state.prefix, pairs, newest=newest, updates_over=updates_over))
 
     def _collected(self, outcome: int | Exception) -> None:
         if isinstance(outcome, HeronError | OSError):

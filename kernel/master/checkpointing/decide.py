@@ -61,30 +61,30 @@ class Checkpointing:
         return self.demanded or (by_interval and not unchanged)
 
     @staticmethod
-    def unchanged(node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> bool:
+    def unchanged(node: Checkpoints, plan: PhysicalPlan, roster: Roster) -> bool:
         """Whether all tasks are as they were in the newest complete checkpoint."""
         if not node.complete or node.complete[-1].epoch != plan.epoch:
             return False
         newest = node.complete[-1].id
-        return all(roll.beat(task).unchanged_since == newest for task in plan.tasks)
+        return all(roster.beat(task).unchanged_since == newest for task in plan.tasks)
 
-    def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> list[str]:
+    def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster) -> list[str]:
         """Who is not ready for one: a task that does not run would never store its part."""
-        return roll.idle(plan) or roll.behind(plan, node.run)
+        return roster.idle(plan) or roster.behind(plan, node.run)
 
-    def begin(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster, now: float) -> None:
+    def begin(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster, now: float) -> None:
         """The node says that it has begun."""
-        members = roll.incarnations(plan.tasks)
+        members = roster.incarnations(plan.tasks)
         self.round = Round(node.started, node.run, plan, members, now, {}, {})
         self._last, self.demanded = now, False
 
-    def collect(self, roll: Roster) -> None:
+    def collect(self, roster: Roster) -> None:
         """Take what the tasks say that they have stored for this checkpoint, in this run."""
         current = self.round
         if current is None:
             return
         for task in current.missing():
-            beat = roll.beat(task)
+            beat = roster.beat(task)
             stored = beat.snapshot
             fits = (stored.id, stored.run, beat.incarnation) == (
                 current.id,
@@ -95,22 +95,22 @@ class Checkpointing:
                 current.parts[task.id] = parts_of(stored)
                 current.transactions[task.id] = stored.transactions
 
-    def why_give_up(self, roll: Roster, now: float) -> str:
+    def why_give_up(self, roster: Roster, now: float) -> str:
         """Empty while it may still become complete."""
         current = self.round
         if current is None:
             return ""
         for task in current.plan.tasks:
-            beat, member = roll.beat(task), current.members[task.id]
+            beat, member = roster.beat(task), current.members[task.id]
             if beat.incarnation != member:
-                return roll.fate(task)
+                return roster.fate(task)
             stored = beat.snapshot
             if stored.error and (stored.id, stored.run) == (current.id, current.run):
                 return f"{task.label}: {stored.error}"
-            if not roll.is_there(task):
-                return roll.doing(task)
+            if not roster.is_there(task):
+                return roster.doing(task)
         if now - current.began > self._timeout and not current.complete:
-            late = named([roll.doing(task) for task in current.missing()])
+            late = named([roster.doing(task) for task in current.missing()])
             return f"not complete after {self._timeout:g} s, waiting for {late}"
         return ""
 

@@ -25,16 +25,16 @@ AGAIN = 5.0
 class RebuildAct:
     """Before anything else: until then the current run and its checkpoints are unknown."""
 
-    def __init__(self, scene: MasterState, errands: BackgroundWorker) -> None:
-        self._scene = scene
-        self._errands = errands
+    def __init__(self, master_state: MasterState, background: BackgroundWorker) -> None:
+        self._master_state = master_state
+        self._background = background
         self._looking = False
         self._not_before = 0.0
         self._why = ""
 
     @property
     def trouble(self) -> str:
-        damage = self._scene.unreadable
+        damage = self._master_state.unreadable
         return (
             f"{damage.what}; it is rebuilt from the checkpoint store: {self._why}"
             if damage is not None
@@ -45,39 +45,39 @@ class RebuildAct:
         """As soon as all tasks have been heard: what they have heard is numbered on from."""
         if self._looking or now < self._not_before:
             return
-        scene = self._scene
-        absent = scene.roll.absent(scene.plan)
+        master_state = self._master_state
+        absent = master_state.roster.absent(master_state.plan)
         if absent:
             self._why = f"waiting for {named(absent)}"
             return
         self._looking, self._why = True, "reading it"
-        self._errands.run(
-            lambda: checkpoints_in_store(scene.store(), scene.prefix),
+        self._background.run(
+            lambda: checkpoints_in_store(master_state.store(), master_state.prefix),
             lambda outcome: self._found(damage, outcome, now),
         )
 
     def _found(self, damage: DamagedNode, outcome: InStore | Exception, now: float) -> None:
         self._looking = False
-        scene = self._scene
+        master_state = self._master_state
         if isinstance(outcome, Exception):
             self._why, self._not_before = f"it cannot be read: {outcome}", now + AGAIN
             log.error("%s", self.trouble)
             return
-        if scene.roll.absent(scene.plan):
+        if master_state.roster.absent(master_state.plan):
             return  # somebody has gone meanwhile: what comes instead has heard less
         node = checkpoints_as_stored(
             outcome,
-            scene.plan,
-            scene.roll,
-            number=scene.written_version(),
-            retain=scene.config["checkpoint.retain"],
+            master_state.plan,
+            master_state.roster,
+            number=master_state.written_version(),
+            retain=master_state.config["checkpoint.retain"],
         )
         newest = node.complete[-1].id if node.complete else 0
-        told = WentBack(newest, node.run + 1 if scene.has_runs else 0, time.time(), REBUILT)
+        told = WentBack(newest, node.run + 1 if master_state.has_runs else 0, time.time(), REBUILT)
         try:
-            scene.checkpoints.rebuild(damage, msgspec.structs.replace(node, went_back=(told,)))
+            master_state.checkpoints.rebuild(damage, msgspec.structs.replace(node, went_back=(told,)))
         except Changed:
-            scene.take_over_checkpoints()  # somebody has put it back meanwhile
+            master_state.take_over_checkpoints()  # somebody has put it back meanwhile
             return
-        scene.unreadable = None
-        scene.mender.tell(damage)
+        master_state.unreadable = None
+        master_state.mender.tell(damage)

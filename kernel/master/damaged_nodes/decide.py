@@ -62,13 +62,13 @@ def update_that_ran(
 
 
 def checkpoints_as_stored(
-    stored: InStore, plan: PhysicalPlan, roll: Roster, *, number: int, retain: int
+    stored: InStore, plan: PhysicalPlan, roster: Roster, *, number: int, retain: int
 ) -> Checkpoints:
     """The node by what the store has and by what the tasks have heard; all of them must have been heard.
 
     It has no members: if the topology has runs, another one begins, with the newest of these checkpoints.
     """
-    beats = [roll.beat(task) for task in plan.tasks]
+    beats = [roster.beat(task) for task in plan.tasks]
     refs = stored.refs[-retain:]
     skipped = 0 if plan.logical.reliability == "effectively_once" else SKIPPED
     started = max([0, *(ref.id for ref in refs), *(beat.snapshot.id for beat in beats)]) + skipped

@@ -45,10 +45,10 @@ class RestoreAct:
     """At most one at a time, and before anything else."""
 
     def __init__(
-        self, scene: MasterState, errands: BackgroundWorker, hear_executors: Callable[[], None]
+        self, master_state: MasterState, background: BackgroundWorker, hear_executors: Callable[[], None]
     ) -> None:
-        self._scene = scene
-        self._errands = errands
+        self._master_state = master_state
+        self._background = background
         self._hear_executors = hear_executors
         self._because = ""
         self._deciding = Restoring()
@@ -63,39 +63,41 @@ class RestoreAct:
     def refresh(self) -> None:
         """A person may have decided."""
         before = self._decision
-        self._decision = reported(self._scene.state, self._scene.tree.restore, Decision)
+        self._decision = reported(self._master_state.state, self._master_state.tree.restore, Decision)
         if self._decision not in (before, None):
             self._not_before = 0.0
 
     def why(self) -> str:
         """Why another run must begin; empty for the one that is on."""
-        scene = self._scene
-        if not scene.has_runs:
+        master_state = self._master_state
+        if not master_state.has_runs:
             return ""
-        self._deciding.watch(scene.node, scene.plan, scene.roll)
-        because = self._deciding.why(scene.node, scene.plan, scene.roll)
+        self._deciding.watch(master_state.node, master_state.plan, master_state.roster)
+        because = self._deciding.why(master_state.node, master_state.plan, master_state.roster)
         if because and because != self._because:
             # Whose end is behind it has been written, but the watch may not have told us yet.
             self._hear_executors()
-            because = self._deciding.why(scene.node, scene.plan, scene.roll)
+            because = self._deciding.why(master_state.node, master_state.plan, master_state.roster)
         self._because = because
         return because
 
     def waits_for(self) -> list[str]:
-        return self._scene.roll.absent(self._scene.plan)
+        return self._master_state.roster.absent(self._master_state.plan)
 
     def look(self, because: str, now: float) -> None:
         """Begin a run as soon as all tasks are there."""
-        scene = self._scene
+        master_state = self._master_state
         if self._looking or now < self._not_before:
             return
-        following = self._deciding.next_run(scene.node, scene.plan, scene.roll, because)
+        following = self._deciding.next_run(
+            master_state.node, master_state.plan, master_state.roster, because
+        )
         if following is None:
             return
         self._looking = True
         step("restore.everybody_there")
-        self._errands.run(
-            lambda: _readable(scene.store, following, self._decided()),
+        self._background.run(
+            lambda: _readable(master_state.store, following, self._decided()),
             lambda outcome: self._found(following, outcome, now),
         )
 
@@ -114,14 +116,19 @@ class RestoreAct:
         if repeated and outcome.base is not None and outcome.base.id != self._decided():
             self._leave_to_a_person(outcome, outcome.base, repeated, now)
             return
-        scene = self._scene
-        if self._deciding.next_run(scene.node, scene.plan, scene.roll, following.because) != following:
+        master_state = self._master_state
+        if (
+            self._deciding.next_run(
+                master_state.node, master_state.plan, master_state.roster, following.because
+            )
+            != following
+        ):
             return  # somebody else has gone or come meanwhile
         self._looking = True
         newest = max((ref.id for ref in following.bases), default=0)
-        self._errands.run(
+        self._background.run(
             lambda: drop_manifests(
-                scene.store(), scene.prefix, after=newest, also=frozenset(outcome.damaged)
+                master_state.store(), master_state.prefix, after=newest, also=frozenset(outcome.damaged)
             ),
             lambda dropped: self._cleared(following, outcome, dropped, now),
         )
@@ -134,13 +141,18 @@ class RestoreAct:
         if isinstance(dropped, Exception):
             self._stand_still(f"the checkpoint store cannot be written: {dropped}", now)
             return
-        scene = self._scene
-        if self._deciding.next_run(scene.node, scene.plan, scene.roll, following.because) != following:
+        master_state = self._master_state
+        if (
+            self._deciding.next_run(
+                master_state.node, master_state.plan, master_state.roster, following.because
+            )
+            != following
+        ):
             return
         self.trouble = self.undecided = ""
         self._begin(following, found)
         if self._decision is not None:
-            scene.state.delete(scene.tree.restore)
+            master_state.state.delete(master_state.tree.restore)
             self._decision = None
 
     def _decided(self) -> int:
@@ -149,7 +161,7 @@ class RestoreAct:
 
     def _leave_to_a_person(self, found: RestorePoint, base: CheckpointRef, repeated: int, now: float) -> None:
         """What is committed is never repeated, unless a person says so."""
-        name = self._scene.plan.topology
+        name = self._master_state.plan.topology
         many = f"{repeated} transaction{'s' if repeated != 1 else ''} that {'are' if repeated != 1 else 'is'}"
         why = (
             f"the newest checkpoint cannot be read ({found.damages()}), and to go back to checkpoint"
@@ -160,7 +172,7 @@ class RestoreAct:
         self.undecided = why
 
     def _begin(self, following: NextRun, found: RestorePoint) -> None:
-        node = self._scene.node
+        node = self._master_state.node
         went_back = node.went_back
         if found.damaged:
             repeated = following.committed_after(found.base)
@@ -171,11 +183,11 @@ class RestoreAct:
             told = WentBack(number, following.run, time.time(), f"{found.damages()}{accepted}")
             went_back = (*went_back, told)[-KEPT:]
         step("restore.run.writing")
-        self._scene.checkpoints.write(
+        self._master_state.checkpoints.write(
             msgspec.structs.replace(
                 node,
                 run=following.run,
-                epoch=self._scene.plan.epoch,
+                epoch=self._master_state.plan.epoch,
                 base=found.base,
                 because=following.because if node.run else "",
                 begun_at=time.time(),

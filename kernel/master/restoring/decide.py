@@ -37,13 +37,13 @@ class Restoring:
         #: newest run in which everybody was seen at work
         self._sound = 0
 
-    def watch(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> None:
+    def watch(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster) -> None:
         """Note that a run works."""
-        beats = [roll.beat(task) for task in plan.tasks]
+        beats = [roster.beat(task) for task in plan.tasks]
         if node.run and all(beat.run == node.run and beat.state in AT_WORK for beat in beats):
             self._sound = node.run
 
-    def why(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster) -> str:
+    def why(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster) -> str:
         """Why another run must begin; empty for the one that is on.
 
         A task without a beat so far is no reason: a master that has just started must not end a healthy run.
@@ -53,27 +53,27 @@ class Restoring:
         if not node.members:
             return node.because  # rebuilt: who was in that run is not known
         for task in plan.tasks:
-            if roll.incarnation(task) not in (0, node.members.get(task.id)):
-                return roll.fate(task)
+            if roster.incarnation(task) not in (0, node.members.get(task.id)):
+                return roster.fate(task)
         for container in plan.containers():
-            if roll.managers.get(container, 0) not in (0, node.managers.get(container)):
-                return roll.manager_fate(container)
+            if roster.managers.get(container, 0) not in (0, node.managers.get(container)):
+                return roster.manager_fate(container)
         for task in plan.tasks:
-            if roll.beat(task).broken_run == node.run:
+            if roster.beat(task).broken_run == node.run:
                 return f"tuples on their way to {task.label} were lost"
         return ""
 
-    def next_run(self, node: Checkpoints, plan: PhysicalPlan, roll: Roster, because: str) -> NextRun | None:
+    def next_run(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster, because: str) -> NextRun | None:
         """The run to begin, once everybody is there: whoever were left out would have to begin another."""
-        if roll.absent(plan):
+        if roster.absent(plan):
             return None
         # Only what is complete; and once anything has been, never what was there before it.
         bases = tuple(reversed(node.complete)) or ((node.base,) if node.base is not None else ())
         return NextRun(
             node.run + 1,
             because,
-            roll.incarnations(plan.tasks),
-            {container: roll.managers[container] for container in plan.containers()},
+            roster.incarnations(plan.tasks),
+            {container: roster.managers[container] for container in plan.containers()},
             bases,
             suspicious=bool(node.run) and self._sound < node.run,
         )

@@ -47,13 +47,17 @@ class UpdateAct:
     """
 
     def __init__(
-        self, scene: MasterState, on_plan: Callable[[], None], hear_executors: Callable[[], None], now: float
+        self,
+        master_state: MasterState,
+        on_plan: Callable[[], None],
+        hear_executors: Callable[[], None],
+        now: float,
     ) -> None:
-        self._scene = scene
+        self._master_state = master_state
         self._on_plan = on_plan
         self._hear_executors = hear_executors
         self._now = now
-        self._deciding = Updating(scene.incarnation, scene.config["update.timeout"])
+        self._deciding = Updating(master_state.incarnation, master_state.config["update.timeout"])
         #: requests to start a container again, by name
         self._asked: set[str] = set()
         self.waits_for: list[str] = []
@@ -65,7 +69,7 @@ class UpdateAct:
         self._now = now
         self.trouble = ""
         for _ in range(MOVES_PER_TURN):
-            update = self._scene.updating
+            update = self._master_state.updating
             if update is None:
                 self.waits_for = []
                 return True
@@ -83,7 +87,7 @@ class UpdateAct:
 
     def _decide(self, now: float, *, owed: bool) -> tuple[Situation, Move]:
         here = self._situation()._replace(owed=owed)
-        return here, self._deciding.decide(here, self._scene.lost(), now)
+        return here, self._deciding.decide(here, self._master_state.lost(), now)
 
     def _wait(self, move: Wait | Restart) -> None:
         if isinstance(move, Wait):
@@ -93,28 +97,28 @@ class UpdateAct:
 
     def cancel(self, reason: str, now: float) -> None:
         """Roll back what is not in force yet; what is goes on."""
-        update, scene = self._scene.updating, self._scene
+        update, master_state = self._master_state.updating, self._master_state
         if update is None or update.phase not in ("prepare", "cut", "load"):
             return
-        if scene.plan.epoch >= update.epoch:
+        if master_state.plan.epoch >= update.epoch:
             return
         self._do(self._deciding.roll_back(update, reason, now))
 
     def _situation(self) -> Situation:
-        scene = self._scene
-        update = scene.updating
+        master_state = self._master_state
+        update = master_state.updating
         assert update is not None
-        failure = reported(scene.state, scene.tree.update_failure, UpdateFailure)
+        failure = reported(master_state.state, master_state.tree.update_failure, UpdateFailure)
         trouble = failure.reason if failure is not None and failure.epoch == update.epoch else ""
         return Situation(
             update,
-            scene.plan,
-            scene.coming,
-            scene.packing(),
-            scene.roll,
-            scene.node.run,
+            master_state.plan,
+            master_state.coming,
+            master_state.packing(),
+            master_state.roster,
+            master_state.node.run,
             trouble,
-            apart=scene.execution.apart,
+            apart=master_state.execution.apart,
         )
 
     def _do(self, move: Write | Prepare | Commit | Repack) -> None:
@@ -131,7 +135,7 @@ class UpdateAct:
     def _write(self, update: Update) -> None:
         phase = update.phase
         step(f"update.{phase}.writing")
-        self._scene.update.write(update)
+        self._master_state.update.write(update)
         step(f"update.{phase}")
         if phase in ("rollback", "rolled_back"):
             log.warning("update to plan %d: %s: %s", update.epoch, phase, update.reason)
@@ -143,19 +147,19 @@ class UpdateAct:
             self._asked.clear()
 
     def _prepare(self) -> None:
-        scene, update = self._scene, self._scene.updating
+        master_state, update = self._master_state, self._master_state.updating
         assert update is not None
         try:
-            coming = next_plan(scene.plan, update.packing, update.epoch)
+            coming = next_plan(master_state.plan, update.packing, update.epoch)
         except PackingError as error:
             self._write(msgspec.structs.replace(update, phase="rolled_back", reason=str(error)))
             return
-        scene.roll.keep_only(scene.plan)
+        master_state.roster.keep_only(master_state.plan)
         step("update.next_plan.writing")
         try:
-            scene.write_coming(coming)
+            master_state.write_coming(coming)
         except VersionConflict as error:
-            scene.checkpoints.read()
+            master_state.checkpoints.read()
             msg = "the next plan has changed"
             raise Changed(msg) from error
         step("update.next_plan.written")
@@ -164,18 +168,18 @@ class UpdateAct:
         self._on_plan()
 
     def _commit(self, move: Commit) -> None:
-        scene = self._scene
-        coming = scene.coming
+        master_state = self._master_state
+        coming = master_state.coming
         assert coming is not None
-        if scene.has_runs:
+        if master_state.has_runs:
             step("update.members.writing")
-            scene.checkpoints.write(
-                msgspec.structs.replace(scene.node, members=move.members, managers=move.managers)
+            master_state.checkpoints.write(
+                msgspec.structs.replace(master_state.node, members=move.members, managers=move.managers)
             )
             step("update.members.written")
         step("update.committing")
         try:
-            scene.commit(coming)
+            master_state.commit(coming)
         except Changed as error:
             self._on_plan()
             self.cancel(str(error), self._now)
@@ -185,29 +189,31 @@ class UpdateAct:
         self._on_plan()
 
     def _repack(self) -> None:
-        update = self._scene.updating
+        update = self._master_state.updating
         assert update is not None
         step("update.packing.writing")
         try:
-            self._scene.write_packing(update.packing)
+            self._master_state.write_packing(update.packing)
         except (VersionConflict, NodeMissing) as error:
-            self._scene.update.read()
+            self._master_state.update.read()
             msg = "the packing has changed"
             raise Changed(msg) from error
         step("update.packing.written")
 
     def _restart(self, containers: list[int]) -> None:
         """Ask once; of what failed, again. Whether it was done is seen by who is heard."""
-        scene, update = self._scene, self._scene.updating
+        master_state, update = self._master_state, self._master_state.updating
         assert update is not None
         for container in containers:
             name = f"update-{update.epoch}-{container}"
-            if name in self._asked and not (error := failed_request(scene.state, scene.tree, name)):
+            if name in self._asked and not (
+                error := failed_request(master_state.state, master_state.tree, name)
+            ):
                 continue
             if name in self._asked:
                 log.error("container %d was not started again, asking once more: %s", container, error)
             step("update.restart.asking")
-            ask_for_restart(scene.state, scene.tree, name, container)
+            ask_for_restart(master_state.state, master_state.tree, name, container)
             step("update.restart.asked")
             self._asked.add(name)
         self.waits_for = [f"container {container} to start again" for container in containers]

@@ -68,7 +68,7 @@ class Situation(NamedTuple):
     #: what the update leads to, once that is written
     coming: PhysicalPlan | None
     packing: PackingPlan
-    roll: Roster
+    roster: Roster
     #: the run that is on; 0 where there are none
     run: int = 0
     #: what the scheduler's process says that it cannot do
@@ -182,12 +182,12 @@ class Updating:
             if reason := self._lost_task(here, task):
                 return reason
         for container in here.containers:
-            manager = here.roll.managers.get(container, 0)
+            manager = here.roster.managers.get(container, 0)
             if not self._is_part(here, container):
                 continue
-            ended = manager and not here.roll.manager_is_there(container)
+            ended = manager and not here.roster.manager_is_there(container)
             if self._managers.setdefault(container, manager) != manager or ended:
-                return here.roll.manager_fate(container)
+                return here.roster.manager_fate(container)
         return ""
 
     def _is_part(self, here: Situation, container: int) -> bool:
@@ -196,16 +196,16 @@ class Updating:
         return any(task.id not in here.newcomers or task.id in self._tasks for task in tasks)
 
     def _lost_task(self, here: Situation, task: PlacedTask) -> str:
-        beat = here.roll.beat(task)
+        beat = here.roster.beat(task)
         awaited = task.id in here.newcomers and task.id not in self._tasks
-        if not beat.incarnation or (awaited and here.roll.is_of_before(task)):
+        if not beat.incarnation or (awaited and here.roster.is_of_before(task)):
             return ""
         if task.id not in here.newcomers or beat.next_epoch == here.update.epoch:
             self._tasks.setdefault(task.id, beat.incarnation)
         if self._tasks.get(task.id, beat.incarnation) != beat.incarnation:
-            return here.roll.fate(task)
-        if not here.roll.is_there(task):
-            return here.roll.doing(task)
+            return here.roster.fate(task)
+        if not here.roster.is_there(task):
+            return here.roster.doing(task)
         if beat.handover.id == here.update.epoch and beat.handover.error:
             return f"{task.label}: {beat.handover.error}"
         return ""
@@ -236,7 +236,7 @@ class Updating:
         """Begins when all tasks run: a task that is missing now would delay every phase."""
         if here.committed:
             return self._to("rolled_back", here.update, now, reason="another plan was put in force meanwhile")
-        idle = here.roll.idle(here.plan) or here.roll.behind(here.plan, here.run)
+        idle = here.roster.idle(here.plan) or here.roster.behind(here.plan, here.run)
         if not idle and not here.owed:
             return Prepare()
         if now - self._since > self._limit(here):
@@ -247,13 +247,13 @@ class Updating:
     def _prepare(self, here: Situation, now: float) -> Move:
         epoch = here.update.epoch
         late = [
-            here.roll.doing(task)
+            here.roster.doing(task)
             for task in here.tasks
-            if here.roll.beat(task).next_epoch != epoch
-            or here.roll.beat(task).run != here.run
-            or (task.id in here.newcomers and here.roll.beat(task).state != "ready")
+            if here.roster.beat(task).next_epoch != epoch
+            or here.roster.beat(task).run != here.run
+            or (task.id in here.newcomers and here.roster.beat(task).state != "ready")
         ]
-        late += [f"container {each}" for each in here.containers if not here.roll.manager_is_there(each)]
+        late += [f"container {each}" for each in here.containers if not here.roster.manager_is_there(each)]
         if late:
             return Wait(late)
         components = here.to_cut()
@@ -264,7 +264,7 @@ class Updating:
     def _cut(self, here: Situation, now: float) -> Move:
         update, components = here.update, here.to_cut()
         late = [
-            here.roll.doing(task)
+            here.roster.doing(task)
             for name in update.cut
             for task in here.giving(name)
             if not self._has_given(here, task)
@@ -280,7 +280,7 @@ class Updating:
             Handover(task.id, parts_of(beat.handover), beat.incarnation)
             for name in components
             for task in here.giving(name)
-            if (beat := here.roll.beat(task)).handover.parts or update.kind == "restart"
+            if (beat := here.roster.beat(task)).handover.parts or update.kind == "restart"
         )
         moving = self._to("load", update, now, handovers=handovers).update
         return Write(msgspec.structs.replace(moving, ledger=_moved(moving, here)))
@@ -289,13 +289,13 @@ class Updating:
         """Why what the tasks keep cannot go along. Nothing comes in any more, so that it stays true."""
         for name in here.update.cut:
             for task in here.giving(name):
-                if here.apart and here.roll.beat(task).handover.parts:
+                if here.apart and here.roster.beat(task).handover.parts:
                     return f"{task.label} has state to hand over, and its machines have {NO_STORE}"
         kept = _not_going_along(here)
         return f"{'; '.join(kept)} (--yes updates anyway)" if kept and not here.update.accepts_loss else ""
 
     def _has_given(self, here: Situation, task: PlacedTask) -> bool:
-        given = here.roll.beat(task).handover
+        given = here.roster.beat(task).handover
         return (given.id, given.run) == (here.update.epoch, here.run)
 
     def _load(self, here: Situation, now: float) -> Move:
@@ -314,47 +314,47 @@ class Updating:
             return self._commit(here)
         gave = {handover.task: handover.incarnation for handover in here.update.handovers}
         tasks = tuple(task for task in here.plan.tasks if task.id in gave)
-        old = {task.container for task in tasks if 0 < here.roll.incarnation(task) <= gave[task.id]}
+        old = {task.container for task in tasks if 0 < here.roster.incarnation(task) <= gave[task.id]}
         if old:
             return Restart(sorted(old))
         late = self._not_loaded(here, tasks)
         return Wait(late) if late else self._to_release(here, now)
 
     def _not_loaded(self, here: Situation, tasks: tuple[PlacedTask, ...]) -> list[str]:
-        beats = ((task, here.roll.beat(task)) for task in tasks)
-        return [here.roll.doing(task) for task, beat in beats if beat.loaded_epoch != here.update.epoch]
+        beats = ((task, here.roster.beat(task)) for task in tasks)
+        return [here.roster.doing(task) for task, beat in beats if beat.loaded_epoch != here.update.epoch]
 
     def _to_release(self, here: Situation, now: float) -> Write:
-        members = here.roll.incarnations(here.plan.tasks)
+        members = here.roster.incarnations(here.plan.tasks)
         return self._to("release", here.update, now, members=members)
 
     def _commit(self, here: Situation) -> Commit:
-        managers = {each: here.roll.managers[each] for each in here.containers}
-        return Commit(here.roll.incarnations(here.tasks), managers)
+        managers = {each: here.roster.managers[each] for each in here.containers}
+        return Commit(here.roster.incarnations(here.tasks), managers)
 
     def _release(self, here: Situation, now: float) -> Move:
         """Only forward: a process that dies here is started again with the new plan."""
         if here.packing != here.update.packing:
             return Repack()
         late = [
-            here.roll.doing(task)
+            here.roster.doing(task)
             for task in here.plan.tasks
-            if here.roll.beat(task).current_epoch < here.update.epoch or not here.roll.is_there(task)
+            if here.roster.beat(task).current_epoch < here.update.epoch or not here.roster.is_there(task)
         ]
         return Wait(late) if late else self._to("done", here.update, now)
 
     def _rollback(self, here: Situation, now: float) -> Move:
         late = [
-            here.roll.doing(task)
+            here.roster.doing(task)
             for task in here.plan.tasks
-            if here.roll.is_there(task) and here.roll.beat(task).next_epoch == here.update.epoch
+            if here.roster.is_there(task) and here.roster.beat(task).next_epoch == here.update.epoch
         ]
         if late and now - self._since < PATIENCE:
             return Wait(late)
         return self._to("rolled_back", here.update, now)
 
     def _closed(self, update: Update, here: Situation, lost: int) -> Update:
-        beats = [here.roll.beat(task) for task in here.plan.tasks]
+        beats = [here.roster.beat(task) for task in here.plan.tasks]
         held = [beat.held_seconds for beat in beats if beat.current_epoch == update.epoch]
         assert update.ledger is not None
         if update.kind == "restart":
@@ -372,7 +372,7 @@ def _not_going_along(here: Situation) -> list[str]:
     if here.update.kind == "restart" or here.coming is None:
         return []
     tasks = (task for name in here.update.cut for task in here.giving(name))
-    held = {task.id: held_of(here.roll.beat(task).handover.held) for task in tasks}
+    held = {task.id: held_of(here.roster.beat(task).handover.held) for task in tasks}
     return objections(here.plan, here.coming, held)
 
 

@@ -75,46 +75,46 @@ class Door:
         while not self._closing:
             for key, _ in self._selector.select():
                 if key.fileobj is self._listener:
-                    self._answer()
+                    self._accept()
                 elif isinstance(key.fileobj, socket.socket):
-                    self._hear(key.fileobj, key.data)
+                    self._read(key.fileobj, key.data)
 
-    def _answer(self) -> None:
+    def _accept(self) -> None:
         try:
-            guest, _ = self._listener.accept()
+            connection, _ = self._listener.accept()
         except OSError:  # it has disconnected
             return
-        guest.setblocking(False)
-        self._selector.register(guest, selectors.EVENT_READ, bytearray())
+        connection.setblocking(False)
+        self._selector.register(connection, selectors.EVENT_READ, bytearray())
 
-    def _hear(self, guest: socket.socket, said: bytearray) -> None:
+    def _read(self, connection: socket.socket, received: bytearray) -> None:
         try:
-            heard = guest.recv(LONGEST_HELLO)
+            data = connection.recv(LONGEST_HELLO)
         except OSError:
-            heard = b""
-        said += heard
+            data = b""
+        received += data
         if (
-            not heard
-            or len(said) > LONGEST_HELLO
-            or (said.endswith(b"\n") and not self._welcome(guest, said))
+            not data
+            or len(received) > LONGEST_HELLO
+            or (received.endswith(b"\n") and not self._admit(connection, received))
         ):
-            self._selector.unregister(guest)
-            guest.close()
+            self._selector.unregister(connection)
+            connection.close()
 
-    def _welcome(self, guest: socket.socket, said: bytearray) -> bool:
+    def _admit(self, connection: socket.socket, received: bytearray) -> bool:
         with self._lock:
             for start in self._expected:
-                if hmac.compare_digest(bytes(said), self._hello(start)):
-                    guest.sendall(LET_IN)
+                if hmac.compare_digest(bytes(received), self._hello(start)):
+                    connection.sendall(LET_IN)
                     self._expected.discard(start)
-                    self._inside[start] = guest
+                    self._inside[start] = connection
                     return True
         return False
 
 
-def _hang_up(guest: socket.socket) -> None:
+def _hang_up(connection: socket.socket) -> None:
     """Close the connection; the serving thread sees that and forgets it."""
     try:
-        guest.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)
     except OSError:  # the other side was faster
         return

@@ -76,7 +76,7 @@ class Stand(NamedTuple):
     def launch(self) -> TopologyLaunch:
         return TopologyLaunch("words", "execution", self.config.to_plain(), str(self.config.home), "")
 
-    def scene(self) -> MasterState:
+    def master_state(self) -> MasterState:
         return MasterState(self.state, TREE, 5, self.config)
 
 
@@ -105,21 +105,21 @@ def _reads(path: str, kind: Any, how: Any) -> Callable[[Stand], str]:
 
 
 def _written_coming(stand: Stand) -> str:
-    scene = stand.scene()
-    scene.write_coming(scene.plan)
-    return "written" if read(stand.state, TREE.next_plan, PhysicalPlan) == scene.plan else "not"
+    master_state = stand.master_state()
+    master_state.write_coming(master_state.plan)
+    return "written" if read(stand.state, TREE.next_plan, PhysicalPlan) == master_state.plan else "not"
 
 
 def _taken_over(stand: Stand) -> str:
-    scene = stand.scene()
-    scene.take_over_checkpoints()
-    return "unreadable" if scene.unreadable is not None else "owned"
+    master_state = stand.master_state()
+    master_state.take_over_checkpoints()
+    return "unreadable" if master_state.unreadable is not None else "owned"
 
 
 def _update_taken_over(stand: Stand) -> str:
-    scene = stand.scene()
-    scene.take_over()
-    return scene.update.value.phase if scene.update.value is not None else "None"
+    master_state = stand.master_state()
+    master_state.take_over()
+    return master_state.update.value.phase if master_state.update.value is not None else "None"
 
 
 def _incarnation(stand: Stand) -> str:
@@ -167,7 +167,7 @@ def probes(state: StateManager) -> Mapping[tuple[str, str], Probe]:
             TREE.execution, execution, _named(lambda stand: known_execution(stand.state, "words"))
         ),
         ("execution", "MasterState"): Probe(
-            TREE.execution, execution, _named(lambda stand: stand.scene().execution)
+            TREE.execution, execution, _named(lambda stand: stand.master_state().execution)
         ),
         ("definition", "needed"): Probe(
             TREE.definition, definition, _reads(TREE.definition, LogicalPlan, needed)
@@ -184,7 +184,7 @@ def probes(state: StateManager) -> Mapping[tuple[str, str], Probe]:
             lambda stand: f"{len(_plan(stand.state, 'words').containers)} containers",
         ),
         ("physical_plan", "MasterState"): Probe(
-            TREE.physical_plan, plan, lambda stand: f"epoch {stand.scene().plan.epoch}"
+            TREE.physical_plan, plan, lambda stand: f"epoch {stand.master_state().plan.epoch}"
         ),
         ("physical_plan", "read"): Probe(
             TREE.physical_plan, plan, _reads(TREE.physical_plan, PhysicalPlan, read)

@@ -76,9 +76,9 @@ class Machine:
             for node in (TREE.scheduler, TREE.master):
                 self.state.create(node, b"alive", ephemeral=True)
             self._watch_version()
-            self.scene = MasterState(self.state, TREE, self._lives, self.config)
-            self.acts = Coordinator(self.scene, Inline(), lambda: None, lambda: None, self.now)
-            self.scene.take_over()
+            self.master_state = MasterState(self.state, TREE, self._lives, self.config)
+            self.coordinator = Coordinator(self.master_state, Inline(), lambda: None, lambda: None, self.now)
+            self.master_state.take_over()
         self._run, self._saved = 0, 0
         self._sinks: dict[int, Life] = {}
         self._position = 0
@@ -88,13 +88,13 @@ class Machine:
         with self.calls.working():
             self._work()
             for beat in self._beats():
-                self.scene.roll.on_container(beat)
-            self.acts.refresh()
-            self.acts.look(self.now)
+                self.master_state.roster.on_container(beat)
+            self.coordinator.refresh()
+            self.coordinator.look(self.now)
         self.now += 0.5 * self._rate + self.calls.spent
         self.calls.spent = 0.0
-        if self.scene.node.went_back:
-            self.fell_back = self.scene.node.went_back[-1].because
+        if self.master_state.node.went_back:
+            self.fell_back = self.master_state.node.went_back[-1].because
 
     @property
     def done(self) -> bool:
@@ -153,7 +153,7 @@ class Machine:
         self._version = version
 
     def _work(self) -> None:
-        node = self.scene.node
+        node = self.master_state.node
         if node.run != self._run and set(node.members.values()) == {self._lives}:
             self._begin_run(node)
         if not self._run or node.run != self._run:

@@ -187,7 +187,7 @@ class _Run:
         machine, outcome = self._machine, self._outcome
         expected = Counter(range(machine.limit))
         outcome.numbers, outcome.fell_back = machine.limit, bool(machine.fell_back)
-        told = machine.acts.trouble if not machine.done else ""
+        told = machine.coordinator.trouble if not machine.done else ""
         if outcome.damaged and told:
             return  # it stands still, and says so
         self._expect(machine.done, f"liveness: {told or 'not done'}")
@@ -199,7 +199,7 @@ class _Run:
             self._expect(not twice, f"twice: {twice.total()} of task {task}")
         store = open_checkpoint_store(machine.config)
         newest = choose(find_checkpoints(store, TOPOLOGY), TOPOLOGY, "").ref.id
-        known = machine.scene.node.complete[-1].id
+        known = machine.master_state.node.complete[-1].id
         self._expect(newest >= known, f"newest: checkpoint {newest} is taken for newer than {known}")
 
     def _expect(self, held: bool, failure: str) -> None:

@@ -166,15 +166,15 @@ class Crew:
 
 
 class Inline(BackgroundWorker):
-    """Runs every errand at once: a test decides when things happen."""
+    """Runs all work at once: a test decides when things happen."""
 
     def __init__(self) -> None:
         self.guard = lambda call: call()
 
-    def run(self, errand: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
+    def run(self, work: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
         outcome: T | Exception
         try:
-            outcome = errand()
+            outcome = work()
         except Exception as error:
             outcome = error
         self.guard(lambda: done(outcome))
@@ -184,36 +184,39 @@ class Conductor:
     """A Topology Master without sockets, on a clock that the test moves."""
 
     def __init__(self, state: StateManager, config: Config, crew: Crew, incarnation: int = 1) -> None:
-        self.scene = MasterState(state, TREE, incarnation, config)
+        self.master_state = MasterState(state, TREE, incarnation, config)
         self.crew = crew
         self.now = 100.0 * incarnation
-        self.acts = Coordinator(self.scene, Inline(), lambda: None, self.hear_executors, self.now)
+        self.coordinator = Coordinator(
+            self.master_state, Inline(), lambda: None, self.hear_executors, self.now
+        )
         #: what the executors have published; the watch may not have told yet
         self.published: dict[int, ExecutorNode] = {}
-        self.scene.take_over()
+        self.master_state.take_over()
 
     def hear_executors(self) -> None:
-        self.scene.roll.executors = self.published
+        self.master_state.roster.executors = self.published
 
     def executors(self, name: str, child: ChildView, incarnation: int = 0) -> dict[int, ExecutorNode]:
         """As they speak of one child."""
         return {
-            each: ExecutorNode(incarnation, pid=7, children={name: child}) for each in self.scene.containers()
+            each: ExecutorNode(incarnation, pid=7, children={name: child})
+            for each in self.master_state.containers()
         }
 
     def turn(self, seconds: float = 0.1) -> None:
         self.now += seconds
         for beat in self.crew.beats():
-            self.scene.roll.on_container(beat)
-        self.acts.refresh()
-        self.acts.look(self.now)
+            self.master_state.roster.on_container(beat)
+        self.coordinator.refresh()
+        self.coordinator.look(self.now)
 
     def until(self, reached: Callable[[], bool], turns: int = 200) -> None:
         for _ in range(turns):
             if reached():
                 return
             self.turn()
-        msg = f"not reached: {self.scene.checkpoints.value}, {self.scene.update.value}"
+        msg = f"not reached: {self.master_state.checkpoints.value}, {self.master_state.update.value}"
         raise AssertionError(msg)
 
 

@@ -30,7 +30,7 @@ def folder_of(machine: Path, execution: str) -> tuple[Path, int]:
 
 
 @pytest.fixture
-def guest(tmp_path: Path) -> Iterator[RemoteStart]:
+def remote_start(tmp_path: Path) -> Iterator[RemoteStart]:
     root, lock = folder_of(tmp_path, "a1")
     config = load_config(os.devnull, environ={})
     launch = TopologyLaunch("far", "a1", config.to_plain(), str(root / "work"), str(root / "sockets"), True)
@@ -39,14 +39,16 @@ def guest(tmp_path: Path) -> Iterator[RemoteStart]:
     os.close(lock)
 
 
-def test_what_a_container_and_its_starter_left_when_both_were_killed_is_ended(guest: RemoteStart) -> None:
+def test_what_a_container_and_its_starter_left_when_both_were_killed_is_ended(
+    remote_start: RemoteStart,
+) -> None:
     script = "sleep 1000 & echo $!; exec sleep 1000"
     first = subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert first.stdout is not None
     helper = int(first.stdout.readline())
     seen = process(first.pid)
     assert seen is not None
-    record = guest.root / "container-1.session"
+    record = remote_start.root / "container-1.session"
     record.write_bytes(msgspec.json.encode(Session(seen.pid, seen.started, boot_id())))
     first.kill()
     first.wait()
@@ -55,17 +57,17 @@ def test_what_a_container_and_its_starter_left_when_both_were_killed_is_ended(gu
     assert left is not None
     assert left.alive
 
-    guest.succeed(1)
+    remote_start.succeed(1)
     eventually(lambda: (found := process(helper)) is None or not found.alive)
     assert msgspec.json.decode(record.read_bytes(), type=Session).pid == os.getpid()
 
 
-def test_a_number_that_another_process_has_by_now_is_left_alone(guest: RemoteStart) -> None:
+def test_a_number_that_another_process_has_by_now_is_left_alone(remote_start: RemoteStart) -> None:
     other = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     try:
-        record = guest.root / "container-1.session"
+        record = remote_start.root / "container-1.session"
         record.write_bytes(msgspec.json.encode(Session(other.pid, 1, boot_id())))
-        guest.succeed(1)
+        remote_start.succeed(1)
         assert other.poll() is None
     finally:
         other.kill()

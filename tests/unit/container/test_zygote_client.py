@@ -22,7 +22,7 @@ from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PeerLost
 from heronpy.kernel.launch import Child, Role
 
-NURSERY_ROLES = '''
+ZYGOTE_ROLES = '''
 import logging, os, random, select, sys, threading
 from pathlib import Path
 
@@ -44,21 +44,21 @@ def run(launch, child):
         select.select([child.lifeline], [], [])
     return child.task
 '''
-TOYS: dict[Role, str] = dict.fromkeys(ROLES, "nursery_roles")
+TOYS: dict[Role, str] = dict.fromkeys(ROLES, "zygote_roles")
 
 
 class Family:
-    """A nursery whose children are waited for here."""
+    """A zygote client whose children are waited for here."""
 
     def __init__(self, config: Config, folder: Path) -> None:
         self.folder = folder
-        (folder / "nursery_roles.py").write_text(NURSERY_ROLES)
+        (folder / "zygote_roles.py").write_text(ZYGOTE_ROLES)
         program = (
             f"import sys; sys.path.append({str(folder)!r});"
             "from heronpy.container.processes.{} import main; main(sys.argv[1:], {!r})"
         )
-        self.launch_file = str(create_launch(config, "nursery"))
-        self.nursery = ZygoteClient(
+        self.launch_file = str(create_launch(config, "zygotes"))
+        self.zygote_client = ZygoteClient(
             self.launch_file, 1, [sys.executable, "-P", "-c", program.format("zygote", TOYS)]
         )
         self.child_command = [sys.executable, "-P", "-c", program.format("child", TOYS)]
@@ -71,14 +71,14 @@ class Family:
     def fork(self, name: str, task: int = 0) -> int:
         """Ask for a child; returns our end of its lifeline."""
         ours, theirs = socket.socketpair()
-        self.nursery.fork(self.start_of(name, task), theirs.detach())
+        self.zygote_client.fork(self.start_of(name, task), theirs.detach())
         return ours.detach()
 
     def replies(self, number: int) -> list[Forked]:
         found: list[Forked] = []
         while len(found) < number:
-            assert select.select([self.nursery], [], [], 20)[0]
-            found += self.nursery.replies()
+            assert select.select([self.zygote_client], [], [], 20)[0]
+            found += self.zygote_client.replies()
         return found
 
     def log(self, name: str) -> str:
@@ -91,8 +91,8 @@ def family(config: Config, tmp_path: Path) -> Iterator[Family]:
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
     family = Family(config, tmp_path)
     yield family
-    zygote = family.nursery.pid
-    family.nursery.close()
+    zygote = family.zygote_client.pid
+    family.zygote_client.close()
     if zygote:
         os.waitpid(zygote, 0)
     ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
@@ -170,27 +170,27 @@ def test_only_we_hold_our_end_of_a_lifeline(family: Family) -> None:
 def test_a_zygote_that_dies_is_told_and_another_takes_its_place(family: Family) -> None:
     os.close(family.fork("before"))
     exit_code(family.replies(1)[0].pid)
-    zygote = family.nursery.pid
+    zygote = family.zygote_client.pid
     os.kill(zygote, 9)
     os.waitpid(zygote, 0)
     with pytest.raises(PeerLost, match="is gone"):
-        family.nursery.replies()
-    assert family.nursery.close() == []
+        family.zygote_client.replies()
+    assert family.zygote_client.close() == []
 
     os.close(family.fork("after"))
     assert exit_code(family.replies(1)[0].pid) == 0
 
 
 def test_what_a_dead_zygote_did_not_answer_is_given_back(family: Family) -> None:
-    family.nursery.open()
-    os.kill(family.nursery.pid, 19)
+    family.zygote_client.open()
+    os.kill(family.zygote_client.pid, 19)
     lifelines = [family.fork("lost") for _ in range(40)]
-    zygote = family.nursery.pid
+    zygote = family.zygote_client.pid
     os.kill(zygote, 9)
     os.waitpid(zygote, 0)
-    assert family.nursery.waiting()
-    assert sorted(family.nursery.close()) == list(range(1, 41))
-    assert not family.nursery.waiting()
+    assert family.zygote_client.waiting()
+    assert sorted(family.zygote_client.close()) == list(range(1, 41))
+    assert not family.zygote_client.waiting()
     for lifeline in lifelines:
         os.close(lifeline)
 

@@ -35,12 +35,12 @@ def silent_about(task: int, *, busy: str = "") -> Callable[[InstanceBeat], None]
 
 
 def taken(conductor: Conductor) -> int:
-    complete = conductor.scene.node.complete
+    complete = conductor.master_state.node.complete
     return complete[-1].id if complete else 0
 
 
 def phase(conductor: Conductor) -> str:
-    update = conductor.scene.update.value
+    update = conductor.master_state.update.value
     return update.phase if update is not None else ""
 
 
@@ -50,9 +50,9 @@ def test_one_begins_at_every_interval_and_names_what_everybody_has_stored(
     conductor = running(state, config)
     for _ in range(9):
         conductor.turn()
-        assert conductor.scene.node.started == 0
+        assert conductor.master_state.node.started == 0
     conductor.until(lambda: taken(conductor) == 1, turns=4)
-    ref = conductor.scene.node.complete[0]
+    ref = conductor.master_state.node.complete[0]
     manifest = read_manifest(conductor.crew.store, ref)
     assert (manifest.id, manifest.run, manifest.epoch, manifest.key_groups) == (1, 0, 1, 8)
     assert [(task.component, task.index) for task in manifest.tasks] == [
@@ -81,7 +81,7 @@ def test_a_topology_that_has_not_changed_is_not_saved_again_until_it_does(
     changed = 0
     for _ in range(30):
         conductor.turn()
-    assert taken(conductor) == conductor.scene.node.started == 2
+    assert taken(conductor) == conductor.master_state.node.started == 2
     changed = 1
     conductor.until(lambda: taken(conductor) == 3, turns=4)
 
@@ -107,7 +107,7 @@ def test_only_the_newest_are_kept_and_what_no_other_needs_is_removed(
 ) -> None:
     conductor = running(state, config)
     conductor.until(lambda: taken(conductor) == 5)
-    assert [ref.id for ref in conductor.scene.node.complete] == [3, 4, 5]
+    assert [ref.id for ref in conductor.master_state.node.complete] == [3, 4, 5]
     folders = {name.split("/")[2] for name in conductor.crew.store.names("words/")}
     assert folders == {"3", "4", "5"}
 
@@ -117,7 +117,7 @@ def test_none_begins_while_somebody_does_not_run(state: StateManager, config: Co
     conductor.crew.dead = {3}
     for _ in range(30):
         conductor.turn()
-    assert conductor.scene.node.started == 0
+    assert conductor.master_state.node.started == 0
     conductor.crew.dead = set()
     conductor.until(lambda: taken(conductor) == 1, turns=3)
 
@@ -137,12 +137,12 @@ def test_one_that_takes_too_long_is_given_up_and_says_who_was_late(
 ) -> None:
     conductor = running(state, config)
     conductor.crew.twist = silent_about(3, busy="process() for 6 s")
-    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.until(lambda: conductor.master_state.node.started == 1)
     conductor.turn(4.0)
-    status = conductor.acts.checkpoint_status(conductor.now)
+    status = conductor.coordinator.checkpoint_status(conductor.now)
     assert (status.running, status.waits_for) == (1, ("count[1] (process() for 6 s)",))
     conductor.turn(1.1)
-    node = conductor.scene.node
+    node = conductor.master_state.node
     assert (node.aborted, node.complete) == (1, ())
     assert node.aborted_because == "not complete after 5 s, waiting for count[1] (process() for 6 s)"
 
@@ -158,18 +158,21 @@ def test_an_error_of_a_task_gives_up_the_checkpoint_and_the_next_one_is_taken(
 
     conductor.crew.twist = full
     conductor.until(lambda: taken(conductor) == 2)
-    assert (conductor.scene.node.aborted, conductor.scene.node.aborted_because) == (1, "count[0]: disk full")
+    assert (conductor.master_state.node.aborted, conductor.master_state.node.aborted_because) == (
+        1,
+        "count[0]: disk full",
+    )
 
 
 def test_a_task_that_is_another_process_now_has_stored_nothing(state: StateManager, config: Config) -> None:
     conductor = running(state, config)
     conductor.crew.twist = silent_about(3)
-    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.until(lambda: conductor.master_state.node.started == 1)
     killed = ChildView(pid=7, state="running", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
-    conductor.scene.roll.executors = conductor.executors("count[1]", killed)
+    conductor.master_state.roster.executors = conductor.executors("count[1]", killed)
     conductor.crew.incarnations[3] = 2
     conductor.turn()
-    assert conductor.scene.node.aborted_because == "count[1] ended: signal 9 (killed)"
+    assert conductor.master_state.node.aborted_because == "count[1] ended: signal 9 (killed)"
 
 
 def test_what_was_stored_in_another_run_or_for_another_checkpoint_does_not_count(
@@ -183,10 +186,10 @@ def test_what_was_stored_in_another_run_or_for_another_checkpoint_does_not_count
             beat.snapshot.run = 0
 
     conductor.crew.twist = of_before
-    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.until(lambda: conductor.master_state.node.started == 1)
     for _ in range(10):
         conductor.turn()
-    assert conductor.acts.checkpoint_status(conductor.now).waits_for == ("count[0] (running)",)
+    assert conductor.coordinator.checkpoint_status(conductor.now).waits_for == ("count[0] (running)",)
 
 
 def test_an_update_waits_until_a_checkpoint_is_over_but_not_for_ever(
@@ -194,41 +197,41 @@ def test_an_update_waits_until_a_checkpoint_is_over_but_not_for_ever(
 ) -> None:
     conductor = running(state, config)
     conductor.crew.twist = silent_about(3)
-    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.until(lambda: conductor.master_state.node.started == 1)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.turn()
-    waiting = conductor.acts.update_status()
+    waiting = conductor.coordinator.update_status()
     assert waiting is not None
     assert (waiting.phase, waiting.waits_for) == ("proposed", ("checkpoint 1",))
-    conductor.until(lambda: conductor.scene.node.aborted == 1, turns=1000)
-    assert conductor.scene.node.aborted_because.startswith("not complete after")
+    conductor.until(lambda: conductor.master_state.node.aborted == 1, turns=1000)
+    assert conductor.master_state.node.aborted_because.startswith("not complete after")
     conductor.until(lambda: phase(conductor) == "done")
-    assert conductor.scene.packing() == packing(2, 3, 4, epoch=2)
-    assert conductor.scene.node.started == 1
+    assert conductor.master_state.packing() == packing(2, 3, 4, epoch=2)
+    assert conductor.master_state.node.started == 1
 
 
 def test_an_update_lets_a_checkpoint_become_complete(state: StateManager, config: Config) -> None:
     conductor = running(state, config)
     conductor.crew.twist = silent_about(3)
-    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.until(lambda: conductor.master_state.node.started == 1)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.turn()
     conductor.crew.twist = lambda beat: None
     conductor.until(lambda: taken(conductor) == 1)
     conductor.until(lambda: phase(conductor) == "done")
-    assert conductor.scene.node.aborted == 0
+    assert conductor.master_state.node.aborted == 0
 
 
 def test_effectively_once_a_checkpoint_lies_between_two_updates(state: StateManager, config: Config) -> None:
     submitted(state, "effectively_once")
     conductor = Conductor(state, config, Crew(state, config))
-    conductor.until(lambda: conductor.scene.node.run == 1)
+    conductor.until(lambda: conductor.master_state.node.run == 1)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.until(lambda: phase(conductor) == "done")
-    assert conductor.scene.plan.epoch == 2
+    assert conductor.master_state.plan.epoch == 2
     before = taken(conductor)
     conductor.crew.twist = silent_about(3)
-    update = conductor.scene.update.value
+    update = conductor.master_state.update.value
     assert update is not None
     state.set(
         TREE.update, msgspec.structs.replace(proposal(2, 3), number=update.number + 1, epoch=3).to_json()
@@ -239,7 +242,7 @@ def test_effectively_once_a_checkpoint_lies_between_two_updates(state: StateMana
     conductor.crew.twist = lambda beat: None
     conductor.until(lambda: phase(conductor) == "done")
     assert taken(conductor) > before
-    assert [ref.epoch for ref in conductor.scene.node.complete][-1] == 2
+    assert [ref.epoch for ref in conductor.master_state.node.complete][-1] == 2
 
 
 def test_who_asks_for_one_is_answered_when_it_is_complete(state: StateManager, config: Config) -> None:
@@ -247,7 +250,7 @@ def test_who_asks_for_one_is_answered_when_it_is_complete(state: StateManager, c
     conductor.turn()
     state.create(f"{TREE.demands}/a", msgspec.json.encode(Demand()))
     conductor.turn()
-    assert conductor.scene.node.started == 1, "at once"
+    assert conductor.master_state.node.started == 1, "at once"
     state.create(f"{TREE.demands}/b", msgspec.json.encode(Demand()))
     conductor.until(lambda: taken(conductor) == 1, turns=2)
     assert pending_demands(state, "words") == [f"{TREE.demands}/b"], "asked while the first was under way"
@@ -260,7 +263,7 @@ def test_who_asks_for_one_is_told_why_there_is_none(state: StateManager, config:
     conductor = running(state, config)
     conductor.crew.twist = silent_about(3)
     state.create(f"{TREE.demands}/a", msgspec.json.encode(Demand()))
-    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.until(lambda: conductor.master_state.node.started == 1)
     conductor.crew.incarnations[3] = 2
     conductor.turn()
     answer = msgspec.json.decode(state.get(f"{TREE.demands}/a").value, type=Demand)
@@ -275,9 +278,9 @@ def test_a_store_that_refuses_gives_up_the_checkpoint(state: StateManager, confi
         msg = "quota exceeded"
         raise OSError(msg)
 
-    conductor.scene.store().write = refuse  # type: ignore[method-assign]
-    conductor.until(lambda: conductor.scene.node.aborted == 2)
-    assert conductor.scene.node.aborted_because == "the manifest could not be written: quota exceeded"
+    conductor.master_state.store().write = refuse  # type: ignore[method-assign]
+    conductor.until(lambda: conductor.master_state.node.aborted == 2)
+    assert conductor.master_state.node.aborted_because == "the manifest could not be written: quota exceeded"
     assert taken(conductor) == 1
 
 
@@ -306,8 +309,8 @@ def test_a_checkpoint_is_complete_though_the_answer_of_the_state_tree_got_lost(
     conductor = running(state, config)
     failing_once(monkeypatch, state, lambda node: bool(node.complete), done=True)
     conductor.until(lambda: taken(conductor) == 2)
-    assert [ref.id for ref in conductor.scene.node.complete] == [1, 2]
-    for ref in conductor.scene.node.complete:
+    assert [ref.id for ref in conductor.master_state.node.complete] == [1, 2]
+    for ref in conductor.master_state.node.complete:
         assert read_manifest(conductor.crew.store, ref).id == ref.id, "it has the checksum that it had then"
 
 
@@ -317,8 +320,8 @@ def test_a_checkpoint_that_could_not_be_given_up_is_given_up_later(
     conductor = running(state, config)
     conductor.crew.twist = silent_about(3)
     failing_once(monkeypatch, state, lambda node: bool(node.aborted), done=False)
-    conductor.until(lambda: conductor.scene.node.started == 1)
+    conductor.until(lambda: conductor.master_state.node.started == 1)
     conductor.turn(6.0)
-    assert conductor.scene.node.aborted == 0
+    assert conductor.master_state.node.aborted == 0
     conductor.turn()
-    assert conductor.scene.node.aborted == 1
+    assert conductor.master_state.node.aborted == 1

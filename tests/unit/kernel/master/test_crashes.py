@@ -65,12 +65,12 @@ def with_members(steps: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def saved(conductor: Conductor, checkpoint: int) -> bool:
-    complete = conductor.scene.node.complete
+    complete = conductor.master_state.node.complete
     return bool(complete) and complete[-1].id >= checkpoint
 
 
 def over(conductor: Conductor) -> bool:
-    update = conductor.scene.update.value
+    update = conductor.master_state.update.value
     return update is not None and update.phase in CLOSED
 
 
@@ -88,7 +88,7 @@ def dies_at(name: str, act: Callable[[], None]) -> None:
 
 
 def check_readable(conductor: Conductor) -> None:
-    for ref in conductor.scene.node.complete:
+    for ref in conductor.master_state.node.complete:
         manifest = read_manifest(conductor.crew.store, ref)
         for part in manifest.parts().values():
             read_part(conductor.crew.store, part)
@@ -96,20 +96,20 @@ def check_readable(conductor: Conductor) -> None:
 
 def check_wholly(conductor: Conductor, state: StateManager, after: PackingPlan) -> str:
     """Everything is of the old plan, or everything of the new one; which of them."""
-    update = conductor.scene.update.value
+    update = conductor.master_state.update.value
     assert isinstance(update, Update)
     packed = PackingPlan.from_json(state.get(TREE.packing_plan).value)
-    conductor.scene.reread_plan()
+    conductor.master_state.reread_plan()
     if update.phase == "done":
-        assert conductor.scene.plan.epoch == update.epoch
+        assert conductor.master_state.plan.epoch == update.epoch
         assert packed == after
     else:
         assert update.phase == "rolled_back"
-        assert conductor.scene.plan.epoch == 1
+        assert conductor.master_state.plan.epoch == 1
         assert packed == packing(2, 3)
-    if conductor.scene.has_runs:
-        members = conductor.scene.node.members
-        assert {task.id for task in conductor.scene.plan.tasks} <= set(members)
+    if conductor.master_state.has_runs:
+        members = conductor.master_state.node.members
+        assert {task.id for task in conductor.master_state.plan.tasks} <= set(members)
     return update.phase
 
 
@@ -140,20 +140,20 @@ def test_dies_in_a_checkpoint(
     second = Conductor(state, config, first.crew, incarnation=2)
     second.until(lambda: saved(second, 4))
     check_readable(second)
-    assert second.scene.node.run == (1 if reliability == "effectively_once" else 0)
+    assert second.master_state.node.run == (1 if reliability == "effectively_once" else 0)
 
 
 @pytest.mark.parametrize("name", RESTORE)
 def test_dies_in_a_restore(state: StateManager, config: Config, name: str) -> None:
     first = begun(state, config, "effectively_once")
     first.crew.incarnations[3] = 2
-    dies_at(name, lambda: first.until(lambda: first.scene.node.run == 3))
+    dies_at(name, lambda: first.until(lambda: first.master_state.node.run == 3))
     second = Conductor(state, config, first.crew, incarnation=2)
-    second.until(lambda: second.scene.node.run == 2)
-    assert second.scene.node.members == {1: 1, 2: 1, 3: 2}
-    assert second.scene.node.base is not None
+    second.until(lambda: second.master_state.node.run == 2)
+    assert second.master_state.node.members == {1: 1, 2: 1, 3: 2}
+    assert second.master_state.node.base is not None
     second.until(lambda: saved(second, 4))
-    assert second.scene.node.run == 2
+    assert second.master_state.node.run == 2
     check_readable(second)
 
 
@@ -178,9 +178,11 @@ def test_dies_in_an_update(
     begins, commits = steps.index("update.prepare"), steps.index("update.committed")
     back = begins <= steps.index(name) < commits
     assert check_wholly(second, state, packing(*counters, epoch=2)) == ("rolled_back" if back else "done")
-    newest = second.scene.node.complete[-1].id
+    newest = second.master_state.node.complete[-1].id
     second.until(lambda: saved(second, newest + 1))
-    assert second.scene.node.run == (1 if reliability == "effectively_once" else 0), "nobody was restored"
+    assert second.master_state.node.run == (1 if reliability == "effectively_once" else 0), (
+        "nobody was restored"
+    )
     check_readable(second)
 
 
@@ -215,7 +217,7 @@ def test_one_that_was_stopped_and_wakes_is_harmless(
         successors.append(second)
         if name.startswith("update"):
             second.until(lambda: over(second))
-        newest = second.scene.node.complete[-1].id
+        newest = second.master_state.node.complete[-1].id
         second.until(lambda: saved(second, newest + 1))
 
     with Steps(name, then=is_replaced), contextlib.suppress(Replaced):
@@ -226,9 +228,9 @@ def test_one_that_was_stopped_and_wakes_is_harmless(
         assert reliability == "at_most_once"
         return
     second = successors[0]
-    node, update = second.scene.node, second.scene.update.value
-    assert second.scene.checkpoints.read() == node, "nothing was written over the successor's word"
-    assert second.scene.update.read() == update
+    node, update = second.master_state.node, second.master_state.update.value
+    assert second.master_state.checkpoints.read() == node, "nothing was written over the successor's word"
+    assert second.master_state.update.read() == update
     if name.startswith("update"):
         check_wholly(second, state, packing(2, 3, 4, epoch=2))
     second.until(lambda: saved(second, node.complete[-1].id + 1))

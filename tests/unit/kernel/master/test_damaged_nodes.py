@@ -37,12 +37,17 @@ def at_work(state: StateManager, config: Config) -> Conductor:
     submitted(state, "effectively_once")
     state.set(TREE.live, NODE.encode(Live(PAUSED, {}, 3)))
     conductor = Conductor(state, config, Crew(state, config))
-    conductor.until(lambda: conductor.scene.node.run == 1)
+    conductor.until(lambda: conductor.master_state.node.run == 1)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
-    conductor.until(lambda: conductor.scene.plan.epoch == 2 and conductor.scene.updating is None)
-    newest = conductor.scene.node.started
     conductor.until(
-        lambda: bool(conductor.scene.node.complete) and conductor.scene.node.complete[-1].id > newest
+        lambda: conductor.master_state.plan.epoch == 2 and conductor.master_state.updating is None
+    )
+    newest = conductor.master_state.node.started
+    conductor.until(
+        lambda: (
+            bool(conductor.master_state.node.complete)
+            and conductor.master_state.node.complete[-1].id > newest
+        )
     )
     return conductor
 
@@ -59,13 +64,13 @@ def test_a_master_that_lives_writes_every_node_again_and_says_so(
     before = values(state)
     for name in TRUTH:
         damage_node(tmp_path, f"{TREE.root}/{name}", kind)
-    conductor.scene.mend()
+    conductor.master_state.mend()
     after = values(state)
     assert {**after, "next_plan": b""} == {**before, "next_plan": b""}
-    assert len(conductor.scene.mender.mended) == 5, "the newest ones"
-    run, newest = conductor.scene.node.run, conductor.scene.node.complete[-1].id
-    conductor.until(lambda: conductor.scene.node.complete[-1].id > newest)
-    assert conductor.scene.node.run == run, "nobody had to go back"
+    assert len(conductor.master_state.mender.mended) == 5, "the newest ones"
+    run, newest = conductor.master_state.node.run, conductor.master_state.node.complete[-1].id
+    conductor.until(lambda: conductor.master_state.node.complete[-1].id > newest)
+    assert conductor.master_state.node.run == run, "nobody had to go back"
 
 
 @pytest.mark.parametrize("kind", DISK_DAMAGES)
@@ -74,30 +79,30 @@ def test_a_new_master_finds_out_what_a_damaged_node_said(
     state: StateManager, config: Config, tmp_path: Path, name: str, kind: str
 ) -> None:
     first = at_work(state, config)
-    before, node = values(state), first.scene.node
+    before, node = values(state), first.master_state.node
     damage_node(tmp_path, f"{TREE.root}/{name}", kind)
     second = Conductor(state, config, first.crew, incarnation=2)
     second.turn()
     second.turn()
-    second.scene.mend()
-    after = second.scene.node
+    second.master_state.mend()
+    after = second.master_state.node
     assert [ref.id for ref in after.complete] == [ref.id for ref in node.complete]
     assert after.number > node.number
     if name == "checkpoints":
         assert (after.run, after.base) == (node.run + 1, node.complete[-1])
         because = "the node checkpoints was damaged and was rebuilt from the checkpoint store"
         assert after.because == because
-        told = second.acts.checkpoint_status(second.now).fell_back
+        told = second.coordinator.checkpoint_status(second.now).fell_back
         assert told == f"went back to checkpoint {node.complete[-1].id}: {because}"
     else:
         assert (after.run, after.members) == (node.run, node.members)
     if name in ("definition", "physical_plan"):
-        assert second.scene.plan.tasks == first.scene.plan.tasks
+        assert second.master_state.plan.tasks == first.master_state.plan.tasks
         assert values(state)["physical_plan"] == before["physical_plan"]
-    second.until(lambda: second.scene.node.complete[-1].id > node.complete[-1].id)
+    second.until(lambda: second.master_state.node.complete[-1].id > node.complete[-1].id)
     third = Conductor(state, config, first.crew, incarnation=3)
     third.turn()
-    told = third.acts.checkpoint_status(third.now).fell_back
+    told = third.coordinator.checkpoint_status(third.now).fell_back
     assert bool(told) == (name == "checkpoints"), "it outlives the master that did it"
 
 
@@ -112,44 +117,46 @@ def test_what_nobody_else_says_a_new_master_waits_for(
         Conductor(state, config, first.crew, incarnation=2)
     value_file(tmp_path, f"{TREE.root}/{name}").write_bytes(whole)
     second = Conductor(state, config, first.crew, incarnation=2)
-    assert second.scene.plan == first.scene.plan
+    assert second.master_state.plan == first.master_state.plan
 
 
 def test_a_manifest_that_was_never_completed_is_not_rebuilt(
     state: StateManager, config: Config, tmp_path: Path
 ) -> None:
     conductor = at_work(state, config)
-    newest = conductor.scene.node.complete[-1]
+    newest = conductor.master_state.node.complete[-1]
     store = conductor.crew.store
     beyond = newest.manifest.replace(f"/{newest.id}/", f"/{newest.id + 1}/")
     store.write(beyond, [store.read(newest.manifest)])
     conductor.crew.incarnations[2] = 2
     conductor.turn()
-    assert conductor.scene.node.base == newest
+    assert conductor.master_state.node.base == newest
     assert beyond not in store.names("")
     damage_node(tmp_path, TREE.checkpoints, "emptied")
     second = Conductor(state, config, conductor.crew, incarnation=2)
     second.turn()
-    assert second.scene.node.complete[-1] == newest
+    assert second.master_state.node.complete[-1] == newest
 
 
 def test_the_node_is_not_rebuilt_before_all_tasks_are_heard_nor_over_a_repaired_one(
     state: StateManager, config: Config, tmp_path: Path
 ) -> None:
     first = at_work(state, config)
-    node = first.scene.node
+    node = first.master_state.node
     whole = damage_node(tmp_path, TREE.checkpoints, "cut in half")
     first.crew.dead = {3}
     second = Conductor(state, config, first.crew, incarnation=2)
     for _ in range(5):
         second.turn()
-    assert second.acts.trouble.endswith("it is rebuilt from the checkpoint store: waiting for count[1]")
+    assert second.coordinator.trouble.endswith(
+        "it is rebuilt from the checkpoint store: waiting for count[1]"
+    )
     with pytest.raises(DamagedNode):
         state.get(TREE.checkpoints)
     value_file(tmp_path, TREE.checkpoints).write_bytes(whole)
     first.crew.dead = set()
     second.turn()
-    assert (second.scene.node.run, second.acts.trouble) == (node.run, "")
+    assert (second.master_state.node.run, second.coordinator.trouble) == (node.run, "")
 
 
 def commits(number: int) -> Callable[[InstanceBeat], None]:
@@ -165,8 +172,8 @@ def saved(state: StateManager, config: Config, transactions: int) -> Conductor:
     submitted(state, "effectively_once")
     conductor = Conductor(state, config, Crew(state, config))
     conductor.crew.twist = commits(transactions)
-    conductor.until(lambda: len(conductor.scene.node.complete) == 3)
-    conductor.crew.store.write(conductor.scene.node.complete[-1].manifest, [b"{}"])
+    conductor.until(lambda: len(conductor.master_state.node.complete) == 3)
+    conductor.crew.store.write(conductor.master_state.node.complete[-1].manifest, [b"{}"])
     conductor.crew.incarnations[2] = 2
     for _ in range(3):
         conductor.turn()
@@ -177,50 +184,50 @@ def test_what_is_committed_is_not_repeated_unless_a_person_says_so(
     state: StateManager, config: Config
 ) -> None:
     conductor = saved(state, config, 2)
-    status = conductor.acts.checkpoint_status(conductor.now)
-    assert conductor.scene.node.run == 1, "it stands still"
-    assert conductor.acts.trouble == status.undecided
+    status = conductor.coordinator.checkpoint_status(conductor.now)
+    assert conductor.master_state.node.run == 1, "it stands still"
+    assert conductor.coordinator.trouble == status.undecided
     assert "would repeat 2 transactions that are committed: put the damaged objects back" in status.undecided
     assert status.undecided.endswith("heronpy checkpoints words --restore 2 --accept-repeats")
     successor = Conductor(state, config, conductor.crew, incarnation=2)
     for _ in range(3):
         successor.turn()
-    assert successor.acts.trouble == conductor.acts.trouble, "a new master stands still as well"
+    assert successor.coordinator.trouble == conductor.coordinator.trouble, "a new master stands still as well"
     state.set(TREE.restore, msgspec.json.encode(Decision(2, "me")))
     successor.turn()
-    node = successor.scene.node
+    node = successor.master_state.node
     assert node.base is not None
     assert (node.run, node.base.id, [ref.id for ref in node.complete]) == (2, 2, [1, 2])
     assert node.went_back[-1].because.endswith("; 2 committed transactions are repeated, as was accepted")
     assert not state.exists(TREE.restore)
-    assert successor.acts.trouble == ""
+    assert successor.coordinator.trouble == ""
 
 
 def test_when_the_damaged_objects_are_back_it_goes_on_by_itself(state: StateManager, config: Config) -> None:
     submitted(state, "effectively_once")
     conductor = Conductor(state, config, Crew(state, config))
     conductor.crew.twist = commits(1)
-    conductor.until(lambda: len(conductor.scene.node.complete) == 2)
-    newest = conductor.scene.node.complete[-1]
+    conductor.until(lambda: len(conductor.master_state.node.complete) == 2)
+    newest = conductor.master_state.node.complete[-1]
     whole = conductor.crew.store.read(newest.manifest)
     conductor.crew.store.delete(newest.manifest)
     conductor.crew.incarnations[2] = 2
     conductor.turn()
-    assert "would repeat 1 transaction that is committed" in conductor.acts.trouble
+    assert "would repeat 1 transaction that is committed" in conductor.coordinator.trouble
     conductor.crew.store.write(newest.manifest, [whole])
     conductor.turn(10.0)
-    assert (conductor.scene.node.run, conductor.scene.node.base) == (2, newest)
-    assert (conductor.acts.trouble, conductor.scene.node.went_back) == ("", ())
+    assert (conductor.master_state.node.run, conductor.master_state.node.base) == (2, newest)
+    assert (conductor.coordinator.trouble, conductor.master_state.node.went_back) == ("", ())
 
 
 def test_where_nothing_was_committed_it_goes_back_by_itself_and_the_node_says_so(
     state: StateManager, config: Config
 ) -> None:
     conductor = saved(state, config, 0)
-    node = conductor.scene.node
+    node = conductor.master_state.node
     assert node.base is not None
-    assert (node.run, node.base.id, conductor.acts.trouble) == (2, 2, "")
+    assert (node.run, node.base.id, conductor.coordinator.trouble) == (2, 2, "")
     assert [(each.checkpoint, each.run) for each in node.went_back] == [(2, 2)]
     successor = Conductor(state, config, conductor.crew, incarnation=2)
-    told = successor.acts.checkpoint_status(successor.now).fell_back
+    told = successor.coordinator.checkpoint_status(successor.now).fell_back
     assert told.startswith("went back to checkpoint 2: checkpoint 3: object ")

@@ -28,8 +28,8 @@ def out_of_reach(conductor: Conductor, distant: DistantState, seconds: float) ->
     for _ in range(int(10 * seconds)):
         conductor.now += 0.1
         for beat in conductor.crew.beats():
-            conductor.scene.roll.on_container(beat)
-        conductor.acts.look(conductor.now)
+            conductor.master_state.roster.on_container(beat)
+        conductor.coordinator.look(conductor.now)
     distant.come_back()
 
 
@@ -42,9 +42,9 @@ def test_checkpoints_go_on_where_they_were_whenever_the_tree_was_away(
     for _ in range(turns):
         conductor.turn()
     out_of_reach(conductor, distant, 3.0)
-    before = len(conductor.scene.node.complete)
-    conductor.until(lambda: len(conductor.scene.node.complete) > before)
-    assert conductor.scene.node.run == 1, "nobody died, so nothing is restored"
+    before = len(conductor.master_state.node.complete)
+    conductor.until(lambda: len(conductor.master_state.node.complete) > before)
+    assert conductor.master_state.node.run == 1, "nobody died, so nothing is restored"
 
 
 @pytest.mark.parametrize("turns", range(1, 12))
@@ -71,9 +71,9 @@ def test_a_tree_that_takes_no_writes_is_what_status_says_until_it_does(
 ) -> None:
     submitted(state, "effectively_once")
     conductor = Conductor(distant, config, Crew(state, config))
-    conductor.until(lambda: len(conductor.scene.node.complete) == 1)
-    assert conductor.acts.trouble == ""
+    conductor.until(lambda: len(conductor.master_state.node.complete) == 1)
+    assert conductor.coordinator.trouble == ""
     out_of_reach(conductor, distant, 3.0)
-    assert "out of reach" in conductor.acts.trouble
-    conductor.until(lambda: conductor.scene.node.complete[-1].id == 6)
-    assert conductor.acts.trouble == ""
+    assert "out of reach" in conductor.coordinator.trouble
+    conductor.until(lambda: conductor.master_state.node.complete[-1].id == 6)
+    assert conductor.coordinator.trouble == ""

@@ -22,8 +22,8 @@ from heronpy.kernel.tree.paths import ChildView
 def started(state: StateManager, config: Config, checkpoints: int = 0) -> Conductor:
     submitted(state, "effectively_once")
     conductor = Conductor(state, config, Crew(state, config))
-    conductor.until(lambda: conductor.scene.node.run == 1)
-    conductor.until(lambda: len(conductor.scene.node.complete) == checkpoints)
+    conductor.until(lambda: conductor.master_state.node.run == 1)
+    conductor.until(lambda: len(conductor.master_state.node.complete) == checkpoints)
     return conductor
 
 
@@ -33,10 +33,10 @@ def test_the_first_run_begins_when_everybody_is_there(state: StateManager, confi
     conductor.crew.dead = {2}
     for _ in range(10):
         conductor.turn()
-    assert conductor.scene.node.run == 0
+    assert conductor.master_state.node.run == 0
     conductor.crew.dead = set()
     conductor.turn()
-    node = conductor.scene.node
+    node = conductor.master_state.node
     assert (node.run, node.base, node.because) == (1, None, "")
     assert (node.members, node.managers) == ({1: 1, 2: 1, 3: 1}, {1: 1, 2: 1})
 
@@ -47,7 +47,7 @@ def test_where_there_are_no_runs_nobody_is_a_member(state: StateManager, config:
     conductor.crew.incarnations[2] = 5
     for _ in range(10):
         conductor.turn()
-    assert (conductor.scene.node.run, conductor.scene.node.members) == (0, {})
+    assert (conductor.master_state.node.run, conductor.master_state.node.members) == (0, {})
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ def test_any_loss_begins_another_run_from_the_newest_checkpoint(
 
         conductor.crew.twist = gap
     conductor.turn()
-    node = conductor.scene.node
+    node = conductor.master_state.node
     assert (node.run, node.because) == (2, because)
     assert node.base == node.complete[-1]
-    status = conductor.acts.checkpoint_status(conductor.now)
+    status = conductor.coordinator.checkpoint_status(conductor.now)
     assert (status.run, status.restores, status.restored_because) == (2, 1, because)
     for _ in range(5):
         conductor.turn()
-    assert conductor.scene.node.run == 2
+    assert conductor.master_state.node.run == 2
 
 
 def test_it_waits_until_everybody_is_there_again(state: StateManager, config: Config) -> None:
@@ -94,10 +94,10 @@ def test_it_waits_until_everybody_is_there_again(state: StateManager, config: Co
     conductor.published = conductor.executors("count[0]", waiting)
     for _ in range(10):
         conductor.turn()
-    assert conductor.scene.node.run == 1, "count[0] has ended as well, and is not back"
+    assert conductor.master_state.node.run == 1, "count[0] has ended as well, and is not back"
     conductor.crew.incarnations[2] = 2
     conductor.turn()
-    assert (conductor.scene.node.run, conductor.scene.node.members) == (2, {1: 1, 2: 2, 3: 2})
+    assert (conductor.master_state.node.run, conductor.master_state.node.members) == (2, {1: 1, 2: 2, 3: 2})
 
 
 def test_a_loss_that_is_heard_of_before_the_successor_of_who_died_begins_one_run_not_two(
@@ -113,11 +113,11 @@ def test_a_loss_that_is_heard_of_before_the_successor_of_who_died_begins_one_run
     conductor.crew.twist = gap
     for _ in range(10):
         conductor.turn()
-    assert conductor.scene.node.run == 1, "the stream manager that runs by now has not spoken"
+    assert conductor.master_state.node.run == 1, "the stream manager that runs by now has not spoken"
     conductor.crew.managers[2] = 2
     for _ in range(10):
         conductor.turn()
-    assert (conductor.scene.node.run, conductor.scene.node.managers) == (2, {1: 1, 2: 2})
+    assert (conductor.master_state.node.run, conductor.master_state.node.managers) == (2, {1: 1, 2: 2})
 
 
 def test_a_new_master_does_not_end_a_healthy_run(state: StateManager, config: Config) -> None:
@@ -127,11 +127,11 @@ def test_a_new_master_does_not_end_a_healthy_run(state: StateManager, config: Co
         # one after the other, as they connect
         for beat in first.crew.beats():
             if beat.container == container:
-                second.scene.roll.on_container(beat)
-        second.acts.look(second.now)
+                second.master_state.roster.on_container(beat)
+        second.coordinator.look(second.now)
     for _ in range(10):
         second.turn()
-    assert second.scene.node.run == 1
+    assert second.master_state.node.run == 1
 
 
 def test_a_checkpoint_that_was_not_complete_is_never_restored(state: StateManager, config: Config) -> None:
@@ -142,10 +142,10 @@ def test_a_checkpoint_that_was_not_complete_is_never_restored(state: StateManage
             beat.ClearField("snapshot")
 
     conductor.crew.twist = late
-    conductor.until(lambda: conductor.scene.node.started == 2)
+    conductor.until(lambda: conductor.master_state.node.started == 2)
     conductor.crew.incarnations[2] = 2
     conductor.turn()
-    node = conductor.scene.node
+    node = conductor.master_state.node
     assert (node.run, node.started, node.aborted) == (2, 2, 2)
     assert node.base is not None
     assert node.base.id == 1
@@ -155,15 +155,15 @@ def test_a_damaged_manifest_means_the_next_older_checkpoint_and_is_said(
     state: StateManager, config: Config
 ) -> None:
     conductor = started(state, config, checkpoints=3)
-    newest = conductor.scene.node.complete[-1]
+    newest = conductor.master_state.node.complete[-1]
     conductor.crew.store.write(newest.manifest, [b"{}"])
     conductor.crew.incarnations[2] = 2
     conductor.turn()
-    node = conductor.scene.node
+    node = conductor.master_state.node
     assert node.base is not None
     assert (node.run, node.base.id) == (2, 2)
     assert [ref.id for ref in node.complete] == [1, 2]
-    told = conductor.acts.checkpoint_status(conductor.now).fell_back
+    told = conductor.coordinator.checkpoint_status(conductor.now).fell_back
     assert told.startswith("went back to checkpoint 2: checkpoint 3: object ")
     assert "its checksum differs" in told
 
@@ -171,24 +171,24 @@ def test_a_damaged_manifest_means_the_next_older_checkpoint_and_is_said(
 def test_damage_deep_inside_is_found_when_a_run_never_gets_going(state: StateManager, config: Config) -> None:
     conductor = started(state, config, checkpoints=2)
     conductor.turn()
-    newest = conductor.scene.node.complete[-1]
+    newest = conductor.master_state.node.complete[-1]
     for name in conductor.crew.store.names(newest.manifest.removesuffix("manifest")):
         if name.endswith("/3-1"):
             conductor.crew.store.write(name, [b"scratched"])
 
     def cannot_load(beat: InstanceBeat) -> None:
-        node = conductor.scene.node
+        node = conductor.master_state.node
         if beat.task == 3 and node.base == newest and node.run > 1:
             beat.state, beat.run = "starting", 0
 
     conductor.crew.twist = cannot_load
     conductor.crew.incarnations[2] = 2
     conductor.turn()
-    assert conductor.scene.node.base == newest, "its manifest is whole"
+    assert conductor.master_state.node.base == newest, "its manifest is whole"
     conductor.turn()
     conductor.crew.incarnations[3] = 2
     conductor.turn()
-    node = conductor.scene.node
+    node = conductor.master_state.node
     assert node.base is not None
     assert (node.run, node.base.id) == (3, 1)
 
@@ -197,17 +197,17 @@ def test_when_no_checkpoint_can_be_read_it_stands_still_and_says_so(
     state: StateManager, config: Config
 ) -> None:
     conductor = started(state, config, checkpoints=1)
-    ref = conductor.scene.node.complete[0]
+    ref = conductor.master_state.node.complete[0]
     whole = conductor.crew.store.read(ref.manifest)
     conductor.crew.store.delete(ref.manifest)
     conductor.crew.incarnations[2] = 2
     for _ in range(5):
         conductor.turn()
-    assert conductor.scene.node.run == 1
-    assert conductor.acts.trouble.startswith("no checkpoint can be read: object words/")
+    assert conductor.master_state.node.run == 1
+    assert conductor.coordinator.trouble.startswith("no checkpoint can be read: object words/")
     conductor.crew.store.write(ref.manifest, [whole])
     conductor.turn(10.0)
-    assert (conductor.scene.node.run, conductor.acts.trouble) == (2, "")
+    assert (conductor.master_state.node.run, conductor.coordinator.trouble) == (2, "")
 
 
 def test_a_restore_rolls_an_update_back(state: StateManager, config: Config) -> None:
@@ -218,35 +218,37 @@ def test_a_restore_rolls_an_update_back(state: StateManager, config: Config) -> 
 
     conductor.crew.twist = never_hands_over
     state.set(TREE.update, proposal(2, 3, 4).to_json())
-    conductor.until(lambda: conductor.scene.updating is not None and conductor.scene.updating.phase == "cut")
+    conductor.until(
+        lambda: conductor.master_state.updating is not None and conductor.master_state.updating.phase == "cut"
+    )
     conductor.crew.incarnations[2] = 2
     for _ in range(3):
         conductor.turn()
-    update = conductor.scene.update.value
+    update = conductor.master_state.update.value
     assert update is not None
     assert (update.phase, update.reason) == ("rolled_back", "count[0] was started again")
-    assert (conductor.scene.node.run, conductor.scene.plan.epoch) == (2, 1)
+    assert (conductor.master_state.node.run, conductor.master_state.plan.epoch) == (2, 1)
 
 
 def test_a_restore_after_the_commit_is_one_of_the_new_plan(state: StateManager, config: Config) -> None:
     conductor = started(state, config, checkpoints=1)
 
     def never_switches(beat: InstanceBeat) -> None:
-        if conductor.scene.node.run == 1:
+        if conductor.master_state.node.run == 1:
             beat.current_epoch = 1
 
     conductor.crew.twist = never_switches
     state.set(TREE.update, proposal(2, 3, 4).to_json())
-    conductor.until(lambda: conductor.scene.plan.epoch == 2)
+    conductor.until(lambda: conductor.master_state.plan.epoch == 2)
     conductor.turn()
     conductor.crew.incarnations[4] = 2
     for _ in range(5):
         conductor.turn()
-    update = conductor.scene.update.value
+    update = conductor.master_state.update.value
     assert update is not None
-    assert (update.phase, conductor.scene.node.run) == ("done", 2)
-    assert conductor.scene.node.members == {1: 1, 2: 1, 3: 1, 4: 2}
-    assert conductor.scene.packing() == packing(2, 3, 4, epoch=2)
+    assert (update.phase, conductor.master_state.node.run) == ("done", 2)
+    assert conductor.master_state.node.members == {1: 1, 2: 1, 3: 1, 4: 2}
+    assert conductor.master_state.packing() == packing(2, 3, 4, epoch=2)
 
 
 TASKS = tuple(PlacedTask(number, "c", number, 1 + number % 2) for number in range(1, 5))
@@ -260,19 +262,19 @@ def test_whatever_the_order_of_beats_a_run_has_the_newest_of_everybody(
     """Beats of replaced processes may come late, and count for nothing."""
     beats = [(task, 1) for task in range(1, 5)] + starts
     random.Random(seed).shuffle(beats)
-    roll, restoring, node = Roster(), Restoring(), Checkpoints()
+    roster, restoring, node = Roster(), Restoring(), Checkpoints()
     newest: dict[int, int] = {}
     for task, incarnation in beats:
         beat = InstanceBeat(task=task, incarnation=incarnation, state="starting")
-        roll.on_container(ContainerBeat(container=1 + task % 2, incarnation=1, instances=[beat]))
+        roster.on_container(ContainerBeat(container=1 + task % 2, incarnation=1, instances=[beat]))
         newest[task] = max(incarnation, newest.get(task, 0))
-        because = restoring.why(node, PLAN, roll)
-        following = restoring.next_run(node, PLAN, roll, because) if because else None
+        because = restoring.why(node, PLAN, roster)
+        following = restoring.next_run(node, PLAN, roster, because) if because else None
         if following is not None:
             assert following.members == newest
             node = Checkpoints(run=following.run, members=following.members, managers=following.managers)
         if len(newest) == 4:
             assert node.members == newest
-            assert not restoring.why(node, PLAN, roll)
+            assert not restoring.why(node, PLAN, roster)
         else:
             assert node.run == 0

@@ -35,7 +35,7 @@ def running(state: StateManager, config: Config) -> Conductor:
 
 
 def current(conductor: Conductor) -> Update:
-    update = read(conductor.scene.state, TREE.update, Update)
+    update = read(conductor.master_state.state, TREE.update, Update)
     assert update is not None
     return update
 
@@ -57,9 +57,9 @@ def check_rolled_back(conductor: Conductor, reason: str) -> None:
         conductor.turn()
     update = current(conductor)
     assert (update.phase, update.reason) == ("rolled_back", reason)
-    assert conductor.scene.plan.epoch == 1
-    assert conductor.scene.packing() == packing(2, 3)
-    assert conductor.acts.update_status() is None
+    assert conductor.master_state.plan.epoch == 1
+    assert conductor.master_state.packing() == packing(2, 3)
+    assert conductor.coordinator.update_status() is None
 
 
 def test_up_and_down_and_the_next_one_counts_on(state: StateManager, config: Config) -> None:
@@ -70,7 +70,7 @@ def test_up_and_down_and_the_next_one_counts_on(state: StateManager, config: Con
         plan = read(state, TREE.physical_plan, PhysicalPlan)
         assert plan is not None
         assert (plan.epoch, [task.id for task in plan.tasks]) == (epoch, [1, *counters])
-        assert conductor.scene.packing() == packing(*counters, epoch=epoch)
+        assert conductor.master_state.packing() == packing(*counters, epoch=epoch)
         assert set(plan.key_groups["count"]) == set(counters)
         assert current(conductor).members == dict.fromkeys((1, *counters), 1)
 
@@ -78,7 +78,7 @@ def test_up_and_down_and_the_next_one_counts_on(state: StateManager, config: Con
 def test_the_ledger_says_what_it_cost(state: StateManager, config: Config) -> None:
     conductor = running(state, config)
     lost = [3]
-    conductor.scene.lost = lambda: lost[0]
+    conductor.master_state.lost = lambda: lost[0]
 
     def held(beat: InstanceBeat) -> None:
         beat.held_seconds = 0.25 if beat.task == 1 else 0.0
@@ -127,7 +127,7 @@ def test_the_components_are_cut_upstream_first_each_when_the_one_before_has_hand
     conductor.until(lambda: current(conductor).phase == "cut")
     conductor.turn()
     assert current(conductor).cut == ("line",)
-    status = conductor.acts.update_status()
+    status = conductor.coordinator.update_status()
     assert status is not None
     assert (status.phase, status.cut, status.waits_for) == ("cut", ("line",), ("line[0] (running)",))
     conductor.until(lambda: current(conductor).phase == "done")
@@ -168,7 +168,7 @@ def test_a_task_of_an_earlier_try_that_still_speaks_is_not_taken_for_the_new_one
     state: StateManager, config: Config
 ) -> None:
     conductor = stopped_in(state, config, "prepare")
-    conductor.scene.roll.executors = {3: ExecutorNode(incarnation=1, pid=7)}
+    conductor.master_state.roster.executors = {3: ExecutorNode(incarnation=1, pid=7)}
     conductor.turn()
     assert current(conductor).phase == "prepare"
     conductor.crew.twist = lambda beat: None
@@ -182,8 +182,8 @@ def test_who_was_there_and_ended_with_its_container_ends_it(
     state: StateManager, config: Config, phase: Phase
 ) -> None:
     conductor = stopped_in(state, config, phase)
-    (container,) = {each.container for each in conductor.scene.plan.tasks if each.label == "count[1]"}
-    conductor.scene.roll.executors = {container: ExecutorNode(incarnation=1, pid=7)}
+    (container,) = {each.container for each in conductor.master_state.plan.tasks if each.label == "count[1]"}
+    conductor.master_state.roster.executors = {container: ExecutorNode(incarnation=1, pid=7)}
     check_rolled_back(conductor, "count[1] (ended with its container)")
 
 
@@ -192,7 +192,7 @@ def test_a_new_task_that_was_there_and_ended_with_its_container_ends_it(
     state: StateManager, config: Config, phase: Phase
 ) -> None:
     conductor = stopped_in(state, config, phase)
-    conductor.scene.roll.executors = {3: ExecutorNode(incarnation=1, pid=7)}
+    conductor.master_state.roster.executors = {3: ExecutorNode(incarnation=1, pid=7)}
     check_rolled_back(conductor, "count[2] (ended with its container)")
 
 
@@ -218,7 +218,7 @@ def test_whose_executor_has_seen_it_end_need_not_come_back_first(
 ) -> None:
     conductor = stopped_in(state, config, phase)
     killed = ChildView(pid=0, state="waiting", restarts=1, last_exit="signal 9 (killed)", since=0.0, gone=1)
-    conductor.scene.roll.executors = conductor.executors(who, killed)
+    conductor.master_state.roster.executors = conductor.executors(who, killed)
     check_rolled_back(conductor, reason)
 
 
@@ -306,13 +306,13 @@ def test_a_packing_that_cannot_be_is_refused(state: StateManager, config: Config
 def test_it_begins_when_everybody_is_at_work_or_not_at_all(state: StateManager, config: Config) -> None:
     conductor = running(state, config)
     waiting = ChildView(pid=0, state="waiting", restarts=1, last_exit="exit 1", since=0.0, gone=1)
-    conductor.scene.roll.executors = conductor.executors("count[0]", waiting)
+    conductor.master_state.roster.executors = conductor.executors("count[0]", waiting)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.turn()
     assert current(conductor).phase == "proposed"
     conductor.turn(6.0)
     check_rolled_back(conductor, "not every process is running as planned: count[0] (ended: exit 1)")
-    conductor.scene.roll.executors = {}
+    conductor.master_state.roster.executors = {}
     state.set(TREE.update, proposal(2, 3, 4, epoch=3).to_json())
     conductor.until(lambda: current(conductor).phase == "done")
 
@@ -396,8 +396,8 @@ def test_the_same_update_can_be_tried_again_with_other_processes(state: StateMan
 def test_effectively_once_it_is_between_tasks_of_one_run(state: StateManager, config: Config) -> None:
     submitted(state, "effectively_once")
     conductor = Conductor(state, config, Crew(state, config))
-    conductor.until(lambda: conductor.scene.node.run == 1, turns=3)
-    assert conductor.scene.node.epoch == 1, "who takes part must know this plan"
+    conductor.until(lambda: conductor.master_state.node.run == 1, turns=3)
+    assert conductor.master_state.node.epoch == 1, "who takes part must know this plan"
 
     def in_no_run(task: int) -> Callable[[InstanceBeat], None]:
         def twist(beat: InstanceBeat) -> None:
@@ -409,14 +409,17 @@ def test_effectively_once_it_is_between_tasks_of_one_run(state: StateManager, co
     conductor.crew.twist = in_no_run(3)
     state.set(TREE.update, proposal(2, 3, 4).to_json())
     conductor.turn()
-    assert (current(conductor).phase, conductor.acts._update.waits_for) == (
+    assert (current(conductor).phase, conductor.coordinator._update.waits_for) == (
         "proposed",
         ["count[1] (in run 0 of 1)"],
     )
     conductor.crew.twist = in_no_run(4)
     for _ in range(3):
         conductor.turn()
-    assert (current(conductor).phase, conductor.acts._update.waits_for) == ("prepare", ["count[2] (ready)"])
+    assert (current(conductor).phase, conductor.coordinator._update.waits_for) == (
+        "prepare",
+        ["count[2] (ready)"],
+    )
     conductor.crew.twist = lambda beat: None
     conductor.until(lambda: current(conductor).phase == "done")
 
