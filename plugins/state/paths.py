@@ -23,6 +23,11 @@ def segments_of(path: str) -> Segments:
     raise StateError(msg)
 
 
+def path_of(segments: Segments) -> str:
+    """ "/a/b" for ("a", "b"); undoes segments_of()."""
+    return "/" + "/".join(segments)
+
+
 def node_segments_of(path: str) -> Segments:
     """The segments of a path that can hold a value, which "/" cannot."""
     segments = segments_of(path)

@@ -15,7 +15,6 @@ from heronpy.kernel.plugin.state_manager import Node, StateManager, Watch, not_d
 from heronpy.plugins.state.localfs.disk_errors import disk_errors
 from heronpy.plugins.state.localfs.guard import TreeLock
 from heronpy.plugins.state.localfs.inotify import NoInstance
-from heronpy.plugins.state.localfs.node_watch import Watching
 from heronpy.plugins.state.localfs.poller import Poller
 from heronpy.plugins.state.localfs.record import FileRecord
 from heronpy.plugins.state.localfs.root import open_root
@@ -50,7 +49,7 @@ class LocalFsStateManager(StateManager):
     def initialize(self, config: Config) -> None:
         self._folder = Path(config["home"]).expanduser() / "state"
         self._session: SessionFile | None = None
-        self._watcher: Watching | None = None
+        self._watcher: FileWatcher | Poller | None = None
         self._life = threading.Lock()
         self._closing = False
         with contextlib.ExitStack() as undo, disk_errors(self._folder):
@@ -175,7 +174,7 @@ class LocalFsStateManager(StateManager):
                 with self._changing():
                     self._leave(self._session)
 
-    def _new_watcher(self) -> Watching:
+    def _new_watcher(self) -> FileWatcher | Poller:
         try:
             return FileWatcher(self._root, self._tree, self._sessions_ended)
         except NoInstance:

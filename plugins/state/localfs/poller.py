@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from heronpy.kernel.errors import DamagedNode
 from heronpy.plugins.state.localfs.descriptor import Descriptor
-from heronpy.plugins.state.localfs.node_watch import FileNodeWatch
 from heronpy.plugins.state.localfs.record import FileRecord
 from heronpy.plugins.state.localfs.sessions import is_alive
 from heronpy.plugins.state.localfs.tree import FileTree
-from heronpy.plugins.state.paths import Segments
+from heronpy.plugins.state.node_watch import NodeWatch
+from heronpy.plugins.state.paths import Segments, path_of
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +43,12 @@ NOTHING = Seen(None, (), frozenset())
 DAMAGED = FileRecord(b"", -1)
 
 
-class PolledWatch(FileNodeWatch):
+class PolledWatch(NodeWatch):
     """What was seen of the node last."""
 
     def __init__(self, watcher: Poller, segments: Segments, callback: Callable[[], None]) -> None:
-        super().__init__(segments, callback)
+        super().__init__(path_of(segments), callback)
+        self.segments = segments
         self._watcher = watcher
         self.stamp: Stamp = (0, 0, 0)
         self.seen = NOTHING

@@ -12,19 +12,20 @@ from collections.abc import Callable
 from heronpy.plugins.state.localfs import inotify
 from heronpy.plugins.state.localfs.descriptor import Descriptor
 from heronpy.plugins.state.localfs.inotify import Event, Inotify
-from heronpy.plugins.state.localfs.node_watch import FileNodeWatch
 from heronpy.plugins.state.localfs.sessions import SESSIONS, paths_of
 from heronpy.plugins.state.localfs.tree import VALUES, FileTree
-from heronpy.plugins.state.paths import Segments, segments_of
+from heronpy.plugins.state.node_watch import NodeWatch
+from heronpy.plugins.state.paths import Segments, path_of, segments_of
 
 log = logging.getLogger(__name__)
 
 
-class ChainedWatch(FileNodeWatch):
+class ChainedWatch(NodeWatch):
     """Its chain has the folders from the root towards the node, as far as they exist."""
 
     def __init__(self, watcher: FileWatcher, segments: Segments, callback: Callable[[], None]) -> None:
-        super().__init__(segments, callback)
+        super().__init__(path_of(segments), callback)
+        self.segments = segments
         self._watcher = watcher
         self.chain: list[int] = []
         self.changed = False

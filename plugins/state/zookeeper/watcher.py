@@ -11,6 +11,7 @@ from kazoo.exceptions import KazooException
 from kazoo.protocol.states import EventType
 
 from heronpy.kernel.errors import StateError
+from heronpy.plugins.state.node_watch import NodeWatch
 from heronpy.plugins.state.zookeeper.tree import ZNodeTree
 
 log = logging.getLogger(__name__)
@@ -19,39 +20,20 @@ log = logging.getLogger(__name__)
 _RETRY = 0.5
 
 
-class ZNodeWatch:
-    """One watch."""
+class ZNodeWatch(NodeWatch):
+    """Fires when the thread of its watcher has armed it again."""
 
     def __init__(self, watcher: ZNodeWatcher, path: str, callback: Callable[[], None]) -> None:
-        self.path = path
+        super().__init__(path, callback)
         self._watcher = watcher
-        self._callback = callback
-        self._cancelled = False
-        # held while the callback runs, so that cancel() can promise that none starts later
-        self._calling = threading.RLock()
 
-    def cancel(self) -> None:
-        with self._calling:
-            self._cancelled = True
+    def leave(self) -> None:
         self._watcher.forget(self)
-
-    def end(self) -> None:
-        """As cancel(), for a watcher that is closing: does not wait for a callback that runs."""
-        self._cancelled = True
 
     def on_event(self, event: Any) -> None:
         # NONE is kazoo's event for a lost connection; what matters is the reconnection
         if event.type != EventType.NONE:
             self._watcher.mark(self)
-
-    def fire(self) -> None:
-        with self._calling:
-            if self._cancelled:
-                return
-            try:
-                self._callback()
-            except Exception:
-                log.exception("the callback of a watch on %s failed", self.path)
 
 
 class ZNodeWatcher:

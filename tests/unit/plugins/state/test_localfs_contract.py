@@ -10,7 +10,6 @@ import pytest
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
-from heronpy.plugins.state.localfs.node_watch import Watching
 from heronpy.plugins.state.localfs.poller import Poller
 from heronpy.testing.contracts.state_manager import SOON, StateManagerContract, Told
 
@@ -18,7 +17,7 @@ from heronpy.testing.contracts.state_manager import SOON, StateManagerContract, 
 class WithoutInotify(LocalFsStateManager):
     """As for a user whose inotify instances are all taken."""
 
-    def _new_watcher(self) -> Watching:
+    def _new_watcher(self) -> Poller:
         return Poller(self._root, self._tree, self._sessions_ended)
 
 

@@ -6,18 +6,15 @@ import abc
 import logging
 import threading
 from collections.abc import Callable
-from typing import Protocol
-
-from heronpy.plugins.state.paths import Segments
 
 log = logging.getLogger(__name__)
 
 
-class FileNodeWatch(abc.ABC):
+class NodeWatch(abc.ABC):
     """A callback that can be cancelled, also while it runs."""
 
-    def __init__(self, segments: Segments, callback: Callable[[], None]) -> None:
-        self.segments = segments
+    def __init__(self, path: str, callback: Callable[[], None]) -> None:
+        self.path = path
         self._callback = callback
         self._cancelled = False
         # held while the callback runs, so that cancel() can promise that none starts later
@@ -39,16 +36,8 @@ class FileNodeWatch(abc.ABC):
             try:
                 self._callback()
             except Exception:
-                log.exception("the callback of a watch on /%s failed", "/".join(self.segments))
+                log.exception("the callback of a watch on %s failed", self.path)
 
     def end(self) -> None:
         """As cancel(), for a watcher that is closing: does not wait for a callback that runs."""
         self._cancelled = True
-
-
-class Watching(Protocol):
-    """All watches of one state manager."""
-
-    def add(self, segments: Segments, callback: Callable[[], None]) -> FileNodeWatch: ...
-
-    def close(self) -> None: ...
