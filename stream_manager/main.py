@@ -12,7 +12,6 @@ from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.machine.addresses import (
     CONTROL_SOCKET,
     DATA_SOCKET,
@@ -21,9 +20,9 @@ from heronpy.kernel.machine.addresses import (
     container_identity,
     socket_path,
 )
+from heronpy.kernel.manager_process import manager_process
 from heronpy.kernel.master.connection import MasterConnection
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (
     CheckpointsNotice,
@@ -56,24 +55,10 @@ BEAT = 1.0
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
-    """Forward frames until told to end."""
-    config = Config.from_plain(launch.config)
-    state = open_state(config)
-    reactor = Reactor()
-    reactor.stop_on_signals()
-    hold(reactor, child.lifeline, config["container.silence"])
-    transport = Transport(
-        host=config["transport.host"],
-        port=config["transport.port"] and config["transport.port"] + child.container,
-        max_bytes=config["transport.frame_bytes"],
-        handshake=config["transport.handshake"],
-    )
-    with transport:
-        manager = StreamManager(launch, child, config, state, reactor, transport)
-        manager.startup()
-        reactor.run()
-    state.close()
-    reactor.close()
+    """Forward frames until the process is ended."""
+    with manager_process(launch, child) as process:
+        StreamManager(launch, child, *process).startup()
+        process.reactor.run()
     return 0
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from heronpy.container.metrics_manager.labels import labelled
 from heronpy.container.metrics_manager.log_port import LogPort
 from heronpy.kernel.config import Config
-from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, METRICS_SOCKET, container_identity, socket_path
 from heronpy.kernel.machine.private import make_private
+from heronpy.kernel.manager_process import manager_process
 from heronpy.kernel.master.connection import MasterConnection
 from heronpy.kernel.plans import PhysicalPlan, PlacedTask
 from heronpy.kernel.plugin.metric_sink import MetricSink
-from heronpy.kernel.plugin.opening import installed, open_state
+from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.plugin.registry import Registry
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, Sample
@@ -34,26 +34,14 @@ log = logging.getLogger(__name__)
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
-    """Collect and pass on metrics until asked to end."""
-    config = Config.from_plain(launch.config)
-    state = open_state(config)
-    reactor = Reactor()
-    reactor.stop_on_signals()
-    hold(reactor, child.lifeline, config["container.silence"])
-    transport = Transport(
-        host=config["transport.host"],
-        max_bytes=config["transport.frame_bytes"],
-        handshake=config["transport.handshake"],
-    )
-    with transport:
+    """Collect and pass on metrics until the process is ended."""
+    with manager_process(launch, child, own_port=False) as (config, state, reactor, transport):
         manager = MetricsManager(launch, child, state, reactor, transport)
         manager.startup(config["metrics.interval"])
         for name in config["metrics.sinks"]:
             manager.add_sink(name, installed(), config)
         reactor.run()
         manager.close()
-    state.close()
-    reactor.close()
     return 0
 
 

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from heronpy.kernel.config import Config
 from heronpy.kernel.errors import DamagedNode, MessageTooLarge, NodeExists, PeerLost, StateError
 from heronpy.kernel.formats import NODE
-from heronpy.kernel.liveness.lifeline import hold
 from heronpy.kernel.logs.log_server import LogServer
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import STATUS_SOCKET, socket_path
+from heronpy.kernel.manager_process import manager_process
 from heronpy.kernel.master.background import BackgroundWorker
 from heronpy.kernel.master.containers import Containers
 from heronpy.kernel.master.coordinator import Coordinator
 from heronpy.kernel.master.fenced_node import Replaced
 from heronpy.kernel.master.knowledge.board import Board
 from heronpy.kernel.master.master_state import MasterState
-from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (
     ContainerBeat,
@@ -55,19 +53,8 @@ LOOK = 0.1
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
-    """Run the topology's master until told to end."""
-    config = Config.from_plain(launch.config)
-    state = open_state(config)
-    reactor = Reactor()
-    reactor.stop_on_signals()
-    hold(reactor, child.lifeline, config["container.silence"])
-    transport = Transport(
-        host=config["transport.host"],
-        port=config["transport.port"],
-        max_bytes=config["transport.frame_bytes"],
-        handshake=config["transport.handshake"],
-    )
-    with transport:
+    """Run the topology's master until the process is ended."""
+    with manager_process(launch, child) as (config, state, reactor, transport):
         logs = launch.logs if launch.remote else None
         local = socket_path(launch.container_sockets(child.container), STATUS_SOCKET)
 
@@ -77,8 +64,6 @@ def run(launch: TopologyLaunch, child: Child) -> int:
 
         begin_when_readable(reactor, begin)
         reactor.run()
-    state.close()
-    reactor.close()
     return 0
 
 
