@@ -31,7 +31,8 @@ from heronpy.kernel.plugin.state_manager import Watch
 from heronpy.kernel.tree.mending import Mender, mend
 from heronpy.kernel.tree.paths import Tree, Waiting
 from heronpy.kernel.tree.registrations import needed, read, reported
-from heronpy.kernel.tree.requests import Request, answer_request, pending_requests
+from heronpy.kernel.tree.request_nodes import answer_request
+from heronpy.kernel.tree.requests import Request, pending_requests
 from heronpy.kernel.tree.update import BOTH_RUN, Update, UpdateFailure, packing_to_run
 
 log = logging.getLogger(__name__)

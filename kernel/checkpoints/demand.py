@@ -8,55 +8,32 @@ import threading
 import time
 from collections.abc import Callable
 
-import msgspec
-
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config.units import format_duration
-from heronpy.kernel.errors import DamagedNode, NodeMissing, OtherFormat, StateError, TimedOut, UserError
+from heronpy.kernel.errors import StateError, TimedOut, UserError
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin.state_manager import StateManager, Watch
 from heronpy.kernel.tree.paths import Tree
-from heronpy.kernel.tree.registrations import needed, read
+from heronpy.kernel.tree.registrations import read
+from heronpy.kernel.tree.request_nodes import RequestNode, answer_request, answer_to, unanswered
 
 
-class Demand(msgspec.Struct, frozen=True):
-    """Value of /NAME/demands/ID. The node goes when a checkpoint begun after it is complete.
+class Demand(RequestNode, frozen=True, kw_only=True):
+    """Value of /NAME/demands/ID. The master removes the node when a checkpoint begun after it is complete.
 
-    If that one is given up, the node gets the reason, and it is the asker who removes it.
+    If that checkpoint is given up, the master writes the reason into the node, and the command removes it.
     """
-
-    error: str = ""
 
 
 def pending_demands(state: StateManager, topology: str) -> list[str]:
-    """For the master: the paths of those not answered yet. One that cannot be read is removed."""
-    folder = Tree(topology).demands
-    found = []
-    for name in state.children(folder):
-        path = f"{folder}/{name}"
-        try:
-            demand = needed(state, path, Demand)
-        except NodeMissing:
-            continue
-        except (DamagedNode, OtherFormat):
-            state.delete(path)
-            continue
-        if not demand.error:
-            found.append(path)
-    return found
+    """For the master: the paths of the demands to be answered."""
+    return [path for path, _ in unanswered(state, Tree(topology).demands, Demand)]
 
 
 def answer_demand(state: StateManager, path: str, error: str = "") -> None:
-    """For the master, when the checkpoint stands in the state tree, or why there is none."""
-    try:
-        if error:
-            state.set(path, NODE.encode(Demand(error)), version=state.get(path).version)
-        else:
-            state.delete(path)
-    except StateError:
-        # the asker has given up and taken it back
-        return
+    """For the master, when the checkpoint is in the state tree, or with the reason why there is none."""
+    answer_request(state, path, Demand(), error)
 
 
 def take_checkpoint(
@@ -111,16 +88,11 @@ def _watch(stack: contextlib.ExitStack, watch: Watch) -> None:
 
 
 def _answered(state: StateManager, path: str) -> bool:
-    try:
-        answer = needed(state, path, Demand)
-    except NodeMissing:
-        return True
-    except DamagedNode:
-        return False  # it is taken away by who cannot read it
-    if answer.error:
-        msg = f"no checkpoint was taken: {answer.error}"
+    error = answer_to(state, path, Demand)
+    if error:
+        msg = f"no checkpoint was taken: {error}"
         raise UserError(msg)
-    return False
+    return error is not None
 
 
 def _taken(state: StateManager, topology: str, before: CheckpointRef | None) -> CheckpointRef:

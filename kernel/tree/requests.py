@@ -7,16 +7,15 @@ import threading
 import time
 from typing import Literal
 
-import msgspec
-
-from heronpy.kernel.errors import DamagedNode, NodeMissing, OtherFormat, StateError, TimedOut, UserError
+from heronpy.kernel.errors import TimedOut, UserError
 from heronpy.kernel.formats import NODE
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree.paths import Tree
-from heronpy.kernel.tree.registrations import needed, reported
+from heronpy.kernel.tree.registrations import reported
+from heronpy.kernel.tree.request_nodes import RequestNode, answer_to, unanswered
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class Request(RequestNode, frozen=True, kw_only=True):
     """Value of /NAME/requests/ID. The node goes when the request is done; a failed one gets an error."""
 
     #: replace is as restart, but with the restart policy's pauses, and nobody waits for the answer
@@ -29,25 +28,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     container: int | None = None
     #: why to replace it
     reason: str = ""
-    error: str = ""
 
 
 def pending_requests(state: StateManager, topology: str) -> list[tuple[str, Request]]:
-    """Path and content of every request that was not answered yet; one that cannot be read is removed."""
-    found = []
-    folder = Tree(topology).requests
-    for name in state.children(folder):
-        path = f"{folder}/{name}"
-        try:
-            request = needed(state, path, Request)
-        except NodeMissing:
-            continue
-        except (DamagedNode, OtherFormat):
-            state.delete(path)
-            continue
-        if not request.error:
-            found.append((path, request))
-    return found
+    """For the scheduler process: path and content of the requests to be answered."""
+    return unanswered(state, Tree(topology).requests, Request)
 
 
 def send_request(state: StateManager, topology: str, request: Request, *, timeout: float) -> bool:
@@ -82,29 +67,11 @@ def _withdraw(state: StateManager, path: str) -> bool:
 
 
 def _done(state: StateManager, path: str) -> bool:
-    try:
-        answer = needed(state, path, Request)
-    except NodeMissing:
-        return True
-    except DamagedNode:
-        return False  # it is taken away by who cannot read it
-    if answer.error:
+    error = answer_to(state, path, Request)
+    if error:
         state.delete(path)
-        raise UserError(answer.error)
-    return False
-
-
-def answer_request(state: StateManager, path: str, request: Request, error: str = "") -> None:
-    """Tell the asker: the node goes, or it gets the reason."""
-    try:
-        if error:
-            answer = msgspec.structs.replace(request, error=error)
-            state.set(path, NODE.encode(answer), version=state.get(path).version)
-        else:
-            state.delete(path)
-    except StateError:
-        # the asker has given up and taken its request back
-        return
+        raise UserError(error)
+    return error is not None
 
 
 def request_replacement(state: StateManager, topology: str, container: int, reason: str) -> None:

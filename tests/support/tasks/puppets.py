@@ -37,7 +37,8 @@ from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
 from heronpy.kernel.trace_points import EVENT
 from heronpy.kernel.tree.paths import ChildView, Execution, ExecutorNode, Tree
 from heronpy.kernel.tree.registrations import read
-from heronpy.kernel.tree.requests import answer_request, pending_requests
+from heronpy.kernel.tree.request_nodes import answer_request
+from heronpy.kernel.tree.requests import pending_requests
 from heronpy.kernel.tree.update import BOTH_RUN, Update
 
 N = TypeVar("N")

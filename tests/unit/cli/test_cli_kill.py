@@ -16,7 +16,8 @@ from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.tree.paths import Tree
-from heronpy.kernel.tree.requests import answer_request, pending_requests
+from heronpy.kernel.tree.request_nodes import answer_request
+from heronpy.kernel.tree.requests import pending_requests
 
 from .conftest import Heronpy
 
