@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
 from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import InstancePlan, LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import ResourceManager
 from heronpy.plugins.packing.capacity import Bin, Capacity, Size, capacity_of, size_of
-from heronpy.plugins.packing.changes import checked_changes, first_instances, new_instances, shrinking
+from heronpy.plugins.packing.changes import (
+    checked_changes,
+    first_instances,
+    growing,
+    new_instances,
+    repacked,
+    shrinking,
+)
 from heronpy.plugins.packing.removal import emptiest_first, placement_of, remove
 from heronpy.plugins.packing.request import PackingRequest, read_request
 
@@ -33,8 +39,7 @@ class BinPack(ResourceManager):
     @override
     def pack(self) -> PackingPlan:
         order = largest_first(self._request)
-        for component in order:
-            self._capacity.check(component)
+        self._capacity.check(order)
         instances = first_instances(self._request, order)
         bins = first_fit([], instances, self._capacity, next_id=1)
         containers = tuple(self._capacity.plan(each.id, each.instances) for each in bins)
@@ -43,18 +48,13 @@ class BinPack(ResourceManager):
     @override
     def repack(self, current: PackingPlan, changes: Mapping[str, int]) -> PackingPlan:
         changes = checked_changes(self._request, current, changes)
-        for component in (component for component, delta in changes.items() if delta > 0):
-            self._capacity.check(component)
+        self._capacity.check(growing(changes))
         left = remove(placement_of(current), shrinking(changes), emptiest_first)
         survivors = [Bin(where, self._capacity.room, left[where]) for where in sorted(left) if left[where]]
         grown = new_instances(self._request, current, changes, largest_first(self._request))
         bins = first_fit(survivors, grown, self._capacity, next_id=max(left, default=0) + 1)
-        return msgspec.structs.replace(
-            current,
-            containers=tuple(self._capacity.plan(each.id, each.instances) for each in bins),
-            next_task=current.next_task + len(grown),
-            epoch=current.epoch + 1,
-        )
+        containers = tuple(self._capacity.plan(each.id, each.instances) for each in bins)
+        return repacked(current, containers, grown)
 
 
 def largest_first(request: PackingRequest) -> list[str]:

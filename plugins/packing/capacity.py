@@ -57,8 +57,12 @@ class Capacity(msgspec.Struct, frozen=True):
     room: Size
     padding: Resources
 
-    def check(self, component: str) -> None:
-        """PackingError when not even an empty container can hold an instance of the component."""
+    def check(self, components: Iterable[str]) -> None:
+        """PackingError when not even an empty container can hold an instance of one of them."""
+        for component in components:
+            self._check(component)
+
+    def _check(self, component: str) -> None:
         need = size_of(self.request.instance(component))
         for key, what, needed, room in (
             (CONTAINER_CPU, "CPU", need.cpu, self.room.cpu),

@@ -1,11 +1,13 @@
-"""What a repack is asked for: checked deltas, and the new instances they bring."""
+"""What a repack is asked for: checked deltas, the new instances they bring, and the plan that results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from heronpy.kernel.errors import PackingError, did_you_mean
-from heronpy.kernel.plans import InstancePlan, PackingPlan
+from heronpy.kernel.plans import ContainerPlan, InstancePlan, PackingPlan
 from heronpy.plugins.packing.request import PackingRequest
 
 
@@ -34,6 +36,11 @@ def shrinking(changes: Mapping[str, int]) -> dict[str, int]:
     return {component: -delta for component, delta in changes.items() if delta < 0}
 
 
+def growing(changes: Mapping[str, int]) -> list[str]:
+    """The components that get more instances."""
+    return [component for component, delta in changes.items() if delta > 0]
+
+
 def new_instances(
     request: PackingRequest, current: PackingPlan, changes: Mapping[str, int], order: Iterable[str]
 ) -> list[InstancePlan]:
@@ -50,6 +57,18 @@ def new_instances(
             grown.append(InstancePlan(task, component, index, resources))
             task += 1
     return grown
+
+
+def repacked(
+    current: PackingPlan, containers: tuple[ContainerPlan, ...], grown: Sequence[InstancePlan]
+) -> PackingPlan:
+    """The plan that follows `current`, with `grown` among the instances of its containers."""
+    return msgspec.structs.replace(
+        current,
+        containers=containers,
+        next_task=current.next_task + len(grown),
+        epoch=current.epoch + 1,
+    )
 
 
 def first_instances(request: PackingRequest, order: Iterable[str]) -> list[InstancePlan]:

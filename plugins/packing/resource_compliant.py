@@ -6,14 +6,20 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
-import msgspec
 from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import InstancePlan, LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import ResourceManager
 from heronpy.plugins.packing.capacity import Bin, Size, capacity_of, size_of, total_size
-from heronpy.plugins.packing.changes import checked_changes, first_instances, new_instances, shrinking
+from heronpy.plugins.packing.changes import (
+    checked_changes,
+    first_instances,
+    growing,
+    new_instances,
+    repacked,
+    shrinking,
+)
 from heronpy.plugins.packing.dealing import Run, fewest_containers, filled_by
 from heronpy.plugins.packing.removal import Placement, emptiest_first, placement_of, remove
 from heronpy.plugins.packing.request import read_request
@@ -37,8 +43,7 @@ class ResourceCompliant(ResourceManager):
     def pack(self) -> PackingPlan:
         request = self._request
         order = request.dealing_order()
-        for component in order:
-            self._capacity.check(component)
+        self._capacity.check(order)
         instances = first_instances(request, order)
         count = self._containers(order)
         containers = tuple(self._capacity.plan(where + 1, instances[where::count]) for where in range(count))
@@ -47,20 +52,16 @@ class ResourceCompliant(ResourceManager):
     @override
     def repack(self, current: PackingPlan, changes: Mapping[str, int]) -> PackingPlan:
         changes = checked_changes(self._request, current, changes)
-        for component in (component for component, delta in changes.items() if delta > 0):
-            self._capacity.check(component)
+        self._capacity.check(growing(changes))
         left = remove(placement_of(current), shrinking(changes), emptiest_first)
         grown = new_instances(self._request, current, changes, self._request.dealing_order())
         bins = self._placed(left, grown)
         if len(bins) > len(left):
             # what does not fit gets room as if it were all new, so that the deal stays even
             bins = self._placed(left, grown, fresh=self._filled_by_net(changes))
-        return msgspec.structs.replace(
-            current,
-            containers=tuple(self._capacity.plan(each.id, each.instances) for each in bins if each.instances),
-            next_task=current.next_task + len(grown),
-            epoch=current.epoch + 1,
-        )
+        filled = [each for each in bins if each.instances]
+        containers = tuple(self._capacity.plan(each.id, each.instances) for each in filled)
+        return repacked(current, containers, grown)
 
     def _containers(self, order: Iterable[str]) -> int:
         request = self._request

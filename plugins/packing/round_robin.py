@@ -5,13 +5,18 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 
-import msgspec
 from typing_extensions import override
 
 from heronpy.kernel.config import Config
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import ResourceManager
-from heronpy.plugins.packing.changes import checked_changes, first_instances, new_instances, shrinking
+from heronpy.plugins.packing.changes import (
+    checked_changes,
+    first_instances,
+    new_instances,
+    repacked,
+    shrinking,
+)
 from heronpy.plugins.packing.removal import Placement, drain, fullest_first, placement_of, remove
 from heronpy.plugins.packing.request import read_request
 from heronpy.plugins.packing.shares import shared_out
@@ -60,12 +65,7 @@ class RoundRobin(ResourceManager):
             level, where = heapq.heappop(levels)
             kept[where].append(instance)
             heapq.heappush(levels, (level + 1, where))
-        return msgspec.structs.replace(
-            current,
-            containers=shared_out(self._request, _without_empty(kept)),
-            next_task=current.next_task + len(grown),
-            epoch=current.epoch + 1,
-        )
+        return repacked(current, shared_out(self._request, _without_empty(kept)), grown)
 
 
 def _without_empty(placed: Placement) -> Placement:
