@@ -1,4 +1,4 @@
-"""A client that the processes of a topology let in."""
+"""The connection of a command to the processes of a topology."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heronpy.kernel.tree.paths import Registration, Tree
 
 
 class ClientSession:
-    """Has a loop to wait in and, for those on TCP, a key that is in the state tree while the visitor is open.
+    """Has a reactor to wait in and, for TCP, a key that is in the state tree while the session is open.
 
     It registers when it first connects over TCP. Asking over a unix socket needs no write, which a full disk
     would refuse.
@@ -27,11 +27,11 @@ class ClientSession:
         self.reactor = Reactor()
         self._name = uuid.uuid4().hex
         self._node = f"{Tree(topology).clients}/{self._name}"
-        #: of the state tree, in which we have registered
+        #: session of the state tree in which the key is registered
         self._session: int | None = None
 
     def renew(self) -> None:
-        """Register again if the state tree took us for dead meanwhile."""
+        """Register again if the session of the state tree has ended meanwhile."""
         if self._session not in (None, self._state.session):
             self._register()
 

@@ -27,7 +27,7 @@ class LogPort:
         self._gatekeeper = transport.gatekeeper
         self._router = transport.router_tcp()
         self._mailbox = Mailbox(self._router, log)
-        self._desk = LogServer(logs, self._router)
+        self._log_server = LogServer(logs, self._router)
         self._gatekeeper.serve(reactor)
         reactor.register(self._router, self._on_requests)
         NodeFollower(state, reactor, self._admit).follow(tree.clients)
@@ -47,4 +47,4 @@ class LogPort:
     def _on_requests(self) -> None:
         for identity, message in self._mailbox.messages():
             if isinstance(message, LogsRequest | LogRequest):
-                self._desk.answer(identity, message)
+                self._log_server.answer(identity, message)

@@ -15,50 +15,50 @@ from heronpy.kernel.tree.registrations import reported
 
 #: seconds that an answer may take; a machine that is gone is given up by the transport after two
 PATIENCE = 5.0
-#: seconds after which a question is asked again
+#: seconds after which a request is repeated
 AGAIN = 0.5
-#: seconds after which we look again who is there
+#: seconds after which the registrations are read again
 LOOK = 2.0
 
 
 class LogClient:
-    """A registered client of everybody who has logs. Keep it for as long as you ask questions."""
+    """A registered client of all processes that serve logs. Keep it open between requests."""
 
     def __init__(self, state: StateManager, topology: str, *, patience: float = PATIENCE) -> None:
         self._state = state
         self._tree = Tree(topology)
-        self._visitor = ClientSession(state, topology)
+        self._session = ClientSession(state, topology)
         self.patience = patience
-        self._desks: dict[int, _Desk] = {}
+        self._sources: dict[int, _LogSource] = {}
         self._looked_at = float("-inf")
         self._questions = 0
-        #: containers that have not answered the last time
+        #: containers that did not answer the last request
         self.silent: tuple[int, ...] = ()
 
     def extents(self) -> dict[str, range]:
-        """Every log and the positions in it. Waits for all, but not again for those that were silent."""
+        """Every log and the positions in it. Waits for all containers, but not again for silent ones."""
         if time.monotonic() - self._looked_at > LOOK:
             self._look()
         number = self._next()
-        for desk in self._desks.values():
-            desk.ask(number, wrap(LogsRequest(number=number)))
-        self._wait(self._desks.keys() - set(self.silent))
-        self.silent = tuple(sorted(k for k, desk in self._desks.items() if desk.reply is None))
-        return {name: desk.logs[name] for name, desk in self._homes().items()}
+        for source in self._sources.values():
+            source.ask(number, wrap(LogsRequest(number=number)))
+        self._wait(self._sources.keys() - set(self.silent))
+        self.silent = tuple(sorted(k for k, source in self._sources.items() if source.reply is None))
+        return {name: source.logs[name] for name, source in self._source_of().items()}
 
     def read(self, name: str, offset: int, most: int) -> bytes:
-        """So many bytes of a log from there on, or fewer; none if its container does not answer."""
+        """At most `most` bytes of a log from this offset on; none if its container does not answer."""
         number = self._next()
-        for container, desk in self._desks.items():
-            if desk is self._homes().get(name):
-                desk.ask(number, wrap(LogRequest(number=number, name=name, offset=offset, most=most)))
+        for container, source in self._sources.items():
+            if source is self._source_of().get(name):
+                source.ask(number, wrap(LogRequest(number=number, name=name, offset=offset, most=most)))
                 self._wait([container])
-                reply = self._desks[container].reply if container in self._desks else None
+                reply = self._sources[container].reply if container in self._sources else None
                 return reply.data if isinstance(reply, LogReply) else b""
         return b""
 
     def close(self) -> None:
-        self._visitor.close()
+        self._session.close()
 
     def __enter__(self) -> Self:
         return self
@@ -72,66 +72,66 @@ class LogClient:
         self._questions += 1
         return self._questions
 
-    def _homes(self) -> dict[str, _Desk]:
-        """Who is asked for which log.
+    def _source_of(self) -> dict[str, _LogSource]:
+        """Log → the container that is asked for it.
 
-        Containers on one machine all have its logs, and one that has moved leaves some behind. Then it is the
-        one whose process wrote it.
+        Containers on one machine share its logs, and a container that moved has left some behind. Of several
+        that have a log, the one whose process wrote it is asked.
         """
-        homes: dict[str, _Desk] = {}
-        for _, desk in sorted(self._desks.items()):
-            homes |= {name: desk for name in desk.logs if name not in homes or name in desk.processes}
-        return homes
+        found: dict[str, _LogSource] = {}
+        for _, source in sorted(self._sources.items()):
+            found |= {name: source for name in source.logs if name not in found or name in source.processes}
+        return found
 
     def _look(self) -> None:
-        """Follow those who answer for the containers that there are."""
+        """Connect to the process of each container that serves its logs."""
         self._looked_at = time.monotonic()
-        self._visitor.renew()
+        self._session.renew()
         containers = {int(name) for name in self._state.children(self._tree.containers)}
-        for gone in self._desks.keys() - containers:
-            self._desks.pop(gone).close()
+        for gone in self._sources.keys() - containers:
+            self._sources.pop(gone).close()
         for container in containers:
             path = self._tree.metrics_manager(container) if container else self._tree.master
             registration = reported(self._state, path, Registration)
-            known = self._desks.get(container)
+            known = self._sources.get(container)
             if known is None or known.registration != registration:
-                self._desks[container] = _Desk(self._visitor, registration, instead_of=known)
+                self._sources[container] = _LogSource(self._session, registration, instead_of=known)
             executor = reported(self._state, self._tree.executor(container), ExecutorNode)
-            self._desks[container].processes = executor.children if executor is not None else ()
+            self._sources[container].processes = executor.children if executor is not None else ()
 
     def _wait(self, containers: Collection[int]) -> None:
         now = time.monotonic()
         deadline, again = now + self.patience, now + AGAIN
         while now < deadline and any(self._owes(container) for container in containers):
-            self._visitor.reactor.turn(min(deadline, again) - now)
+            self._session.reactor.turn(min(deadline, again) - now)
             now = time.monotonic()
             if now >= again:
                 again = now + AGAIN
                 self._look()
-                for desk in self._desks.values():
-                    desk.ask_again()
+                for source in self._sources.values():
+                    source.ask_again()
 
     def _owes(self, container: int) -> bool:
         """Whether it is there, and has not answered yet."""
-        return container in self._desks and self._desks[container].reply is None
+        return container in self._sources and self._sources[container].reply is None
 
 
-class _Desk:
-    """Whoever answers for the logs of one container."""
+class _LogSource:
+    """The process that serves the logs of one container."""
 
     def __init__(
-        self, visitor: ClientSession, registration: Registration | None, instead_of: _Desk | None
+        self, session: ClientSession, registration: Registration | None, instead_of: _LogSource | None
     ) -> None:
         self.registration = registration
-        self._visitor = visitor
+        self._session = session
         self._dealer = None
         if registration is not None and registration.endpoint:
-            self._dealer = visitor.connect(registration, self._on_readable)
+            self._dealer = session.connect(registration, self._on_readable)
         self._number = 0
         self._question = b""
         #: to the last question
         self.reply: LogsReply | LogReply | None = None
-        #: as last told: name → positions that can be read
+        #: of the last answer: name → positions that can be read
         self.logs: dict[str, range] = {}
         #: names of the container's processes
         self.processes: Collection[str] = ()
@@ -150,7 +150,7 @@ class _Desk:
 
     def close(self) -> None:
         if self._dealer is not None:
-            self._visitor.disconnect(self._dealer)
+            self._session.disconnect(self._dealer)
 
     def _on_readable(self) -> None:
         assert self._dealer is not None

@@ -31,7 +31,7 @@ class MasterClient:
         self._state = state
         self._topology = topology
         self._tree = Tree(topology)
-        self._visitor = ClientSession(state, topology)
+        self._session = ClientSession(state, topology)
         self._master: Registration | None = None
         self._dealer: Dealer | None = None
         self._replies: list[TopologyStatus] = []
@@ -44,13 +44,13 @@ class MasterClient:
         self._ask()
         while not self._replies and time.monotonic() < deadline:
             patience = 0.02 if self._dealer is None else 0.2
-            self._visitor.reactor.turn(min(patience, deadline - time.monotonic()))
+            self._session.reactor.turn(min(patience, deadline - time.monotonic()))
             if not self._replies and self._connect():
                 self._ask()
         return self._replies[-1] if self._replies else unreachable(self._state, self._topology)
 
     def close(self) -> None:
-        self._visitor.close()
+        self._session.close()
 
     def __enter__(self) -> Self:
         return self
@@ -66,14 +66,14 @@ class MasterClient:
 
     def _connect(self) -> bool:
         """Follow the master; True when it is another one than before."""
-        self._visitor.renew()
+        self._session.renew()
         registration = reported(self._state, self._tree.master, Registration)
         if registration is None or registration == self._master:
             return False
         if self._dealer is not None:
-            self._visitor.disconnect(self._dealer)
+            self._session.disconnect(self._dealer)
         self._master = registration
-        self._dealer = self._visitor.connect(registration, self._on_reply)
+        self._dealer = self._session.connect(registration, self._on_reply)
         return True
 
     def _on_reply(self) -> None:

@@ -154,12 +154,12 @@ def test_an_answer_is_bounded_and_a_way_to_nothing_but_logs(
 
 def asked(client: LogClient, machine: Machine, name: str) -> bytes:
     """What a client gets that does not care which logs there are."""
-    visitor, answers = client._visitor, list[bytes]()
-    dealer = visitor.connect(machine.registration, lambda: answers.extend((dealer.receive() or [])[-1:]))
+    session, answers = client._session, list[bytes]()
+    dealer = session.connect(machine.registration, lambda: answers.extend((dealer.receive() or [])[-1:]))
     dealer.send([wrap(LogRequest(number=7, name=name, offset=0, most=100))])
     while not answers:
-        visitor.reactor.turn(1.0)
-    visitor.disconnect(dealer)
+        session.reactor.turn(1.0)
+    session.disconnect(dealer)
     reply = unwrap(answers[0])
     assert isinstance(reply, LogReply)
     return reply.data
