@@ -1,4 +1,4 @@
-"""What every process of a topology is told at start: one file, and for a child of an executor a few words."""
+"""What every process of a topology gets at its start: the launch file, and arguments for a child."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
     remote: bool = False
     #: folder with what was shipped here; empty on the machine that submitted
     package: str = ""
-    #: who starts the scheduler's process again, see Scheduler.keeper
+    #: which process restarts the scheduler process, see Scheduler.keeper
     keeper: Keeper = "master"
-    #: what its processes speak with each other
+    #: version of the protocol between its processes
     protocol: int = PROTOCOL
 
     @property
@@ -85,7 +85,7 @@ class TopologyLaunch(msgspec.Struct, frozen=True):
 
     @classmethod
     def read_or_exit(cls, path: str | os.PathLike[str]) -> TopologyLaunch:
-        """For a process that is nothing without it: one that cannot be read is one line in its log."""
+        """For a process that cannot run without it: an unreadable file ends it with one line in its log."""
         try:
             return cls.read(path)
         except (LaunchDamaged, OtherFormat) as error:
@@ -105,11 +105,11 @@ class Child(msgspec.Struct, frozen=True):
     #: name of its log file and of its line in status: "count[1]", "stream-manager", …
     name: str
     container: int
-    #: raised at every start; the fence against whoever had this place before
+    #: raised at every start; fences its predecessors
     incarnation: int
     #: its end of a socket to the executor, see kernel/liveness/lifeline.py
     lifeline: int
     #: 0 unless role is "instance"
     task: int = 0
-    #: whether nobody can have had its place before
+    #: whether it can have no predecessor
     first: bool = False

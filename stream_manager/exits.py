@@ -8,11 +8,11 @@ from typing import Protocol
 from heronpy.kernel.flow.peer_link import LinkSender
 from heronpy.kernel.transport import Delivery
 
-#: frames beyond this wait for nobody: credit keeps queues far below it, so reaching it is a fault
+#: frames beyond this are dropped: credit keeps queues far below it, so reaching it is a fault
 MAX_BACKLOG_BYTES = 256 << 20
-#: … and so many frames: those without a payload take memory as well
+#: … or beyond this many: frames without a payload take memory as well
 MAX_BACKLOG_FRAMES = 1 << 20
-#: a peer that confirms nothing is asked after this long, then after twice as long, up to …
+#: back-off of SYNC to a peer that confirms nothing: first and longest pause
 SYNC_MIN, SYNC_MAX = 0.1, 1.0
 
 
@@ -31,7 +31,7 @@ class ToPeer(Protocol):
 
 
 class Exit(Protocol):
-    """Where frames leave; they go in order, and wait when they must."""
+    """A destination of frames: sends them in order, and holds them while it cannot send."""
 
     dropped: int
 
@@ -51,7 +51,7 @@ class Exit(Protocol):
 class InstanceExit:
     """A local instance, whichever incarnation of it is connected.
 
-    Frames that have not left go to whoever comes next: a successor gets what its predecessor was never sent.
+    Frames that have not been sent go to the next incarnation: its predecessor never had them.
     """
 
     __slots__ = ("_frames", "_identity", "_router", "bytes_held", "dropped")
@@ -105,7 +105,7 @@ class PeerExit:
 
     def __init__(self) -> None:
         self._peer: ToPeer | None = None
-        #: incarnation and public key of who is there
+        #: incarnation and public key of the connected process
         self._process = (0, "")
         self._link = LinkSender()
         self._ask_after = SYNC_MIN
@@ -113,7 +113,7 @@ class PeerExit:
         self.dropped = 0
 
     def connect(self, peer: ToPeer, incarnation: int, key: str = "") -> int:
-        """Send to this one from now on. How many frames were on their way to one that it has replaced."""
+        """Send to this peer from now on. Returns how many frames were in flight to a replaced one."""
         self._peer = peer
         self._ask_after = SYNC_MIN
         if (incarnation, key) == self._process:
@@ -122,7 +122,7 @@ class PeerExit:
         return self._link.succeed()
 
     def park(self) -> None:
-        """The container has left the plan, and may come back: what never left is not to leave any more."""
+        """The container has left the plan and may come back: frames not sent yet are discarded."""
         self._peer = None
         self._link.drop_unsent()
         self.dropped = 0
@@ -149,10 +149,10 @@ class PeerExit:
                 self._ask_at = 0.0
 
     def ask(self, now: float) -> bool:
-        """Ask a peer that has long confirmed nothing how far it is; False when we hold nothing for it."""
+        """Send SYNC if the peer has long confirmed nothing; False when no frame is held for it."""
         if not self._link.unconfirmed:
             self._ask_at = 0.0
-            return len(self._link) > 0  # may be on its way as soon as there is a connection
+            return len(self._link) > 0  # may be in flight as soon as there is a connection
         if self._ask_at == 0.0:
             self._ask_at = now + self._ask_after
         elif now >= self._ask_at and self._peer is not None:

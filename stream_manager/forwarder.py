@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 #: frames moved per socket and turn, so that control is never kept waiting
 FRAMES_PER_TURN = 64
-#: how soon a full or missing exit is tried again; twice as late each time that nothing moves, up to …
+#: back-off of a full or missing exit: first and longest pause, doubled while nothing moves
 RETRY_MIN, RETRY_MAX = 0.002, 0.05
-#: how often links are looked at whose frames are not all confirmed
+#: how often links with unconfirmed frames are checked
 LOOK = 0.05
 
 
@@ -45,18 +45,18 @@ class Forwarder:
         self._exits: dict[int, Exit] = {}
         self._local: dict[int, InstanceExit] = {}
         self._by_container: dict[int, PeerExit] = {}
-        #: of containers that have left the plan: should the same process come back, its numbers go on
+        #: of containers that have left the plan: if the same process comes back, its numbering goes on
         self._parked: dict[int, PeerExit] = {}
         self._inbound = Inbound()
-        #: newest incarnation of each task of ours: older ones have been replaced
+        #: newest incarnation of each local task: older ones have been replaced
         self._newest: dict[int, int] = {}
-        #: tasks that have left the plan last: their neighbours may not know yet
+        #: tasks that left with the last change of plan: their neighbours may not know yet
         self._gone: set[int] = set()
-        #: highest task id of any plan so far: ids above it are of one that others have read before us
+        #: highest task id of any plan so far: higher ones are of a plan that other processes read earlier
         self._highest = 0
         self._complaints = RateLimitedLog(log)
         self._held: set[Exit] = set()
-        #: by exits that are no more
+        #: frames dropped by exits that are closed
         self._dropped_before = 0
         self._retry: Timer | None = None
         self._retry_after = RETRY_MIN
@@ -94,17 +94,17 @@ class Forwarder:
                 self._exits[task] = self._exit_to(container)
 
     def forget(self, container: int) -> None:
-        """A container that had left the plan is gone."""
+        """A container that had left the plan has ended."""
         self._parked.pop(container, None)
         self._inbound.forget(container)
 
     def _close(self, out: Exit) -> None:
-        # What emitters and receivers say to one another ends with one of them; tuples must not.
+        # Frames of the credit protocol are of no use without both ends; only lost tuples are counted.
         self._dropped_before += out.dropped + sum(map(has_tuples, out.waiting()))
         self._held.discard(out)
 
     def admit(self, task: int, incarnation: int, identity: bytes) -> None:
-        """An instance has registered: its frames count, those of the ones before it do not."""
+        """An instance has registered: frames of its predecessors are rejected from now on."""
         self._newest[task] = incarnation
         out = self._local.get(task)
         if out is not None:
@@ -112,7 +112,7 @@ class Forwarder:
             self._try(out)
 
     def connect(self, container: int, incarnation: int, peer: ToPeer, key: str = "") -> None:
-        """Another container's Stream Manager has registered; what its predecessors send does not count."""
+        """Another container's Stream Manager has registered; frames of its predecessors are rejected."""
         self._inbound.fence(container, incarnation, key)
         out = self._exit_to(container)
         unconfirmed = out.connect(peer, incarnation, key)
@@ -174,13 +174,13 @@ class Forwarder:
             if accepted:
                 self._forward([identity, *frame])
         for identity, reply in self._inbound.replies():
-            self._peers.send(identity, reply)  # one that gets lost is asked for again
+            self._peers.send(identity, reply)  # a lost reply is asked for again with SYNC
 
     def _is_replaced(self, identity: bytes) -> bool:
         try:
             task, incarnation = incarnation_of(identity)
         except ValueError:
-            return False  # nobody of ours, so what it sends is judged by itself
+            return False  # not an instance; each of its frames is checked by itself
         return incarnation < self._newest.get(task, 0)
 
     def _forward(self, parts: list[bytes]) -> None:
@@ -193,7 +193,7 @@ class Forwarder:
         out = self._exits.get(destination)
         if out is None:
             if (destination in self._gone or destination > self._highest) and not has_tuples(prefix):
-                return  # talk of credit with somebody who has left, or is still to come: asked again then
+                return  # credit traffic with a task that has left or is not known yet: its sender repeats it
             self._reject(peer_name(identity), f"no task {destination} in the plan")
             return
         self.frames += 1
@@ -228,9 +228,9 @@ class Forwarder:
             self._retry = self._reactor.call_later(self._retry_after, self._retry_held)
 
     def _look_at_links(self) -> None:
-        """Ask peers that owe us a word; look again for as long as anything is kept for any of them."""
+        """Send SYNC where confirmations are overdue; again while frames are held for any peer."""
         now = self._clock()
-        # A list: all must be asked, not those up to the first that we keep something for.
+        # A list, so that every peer is asked: any() alone would stop at the first with frames.
         keeping = [out.ask(now) for out in self._by_container.values()]
         self._look = self._reactor.call_later(LOOK, self._look_at_links) if any(keeping) else None
 

@@ -1,4 +1,4 @@
-"""The other containers' links towards us: who may still speak, and how far each has come."""
+"""Links from the other containers: which incarnations are accepted, and how far each link is."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from heronpy.kernel.machine.addresses import incarnation_of
 
 
 class Inbound:
-    """One link for the newest incarnation of each other Stream Manager; its predecessors are not heard."""
+    """One link for the newest incarnation of each other Stream Manager; older ones are rejected."""
 
     def __init__(self) -> None:
         self._links: dict[bytes, LinkReceiver] = {}
         self._newest: dict[int, tuple[int, bytes]] = {}
-        #: public key of each: a container that left and came back counts its incarnations anew
+        #: public key of each: a container that left and came back counts its incarnations from the start
         self._keys: dict[int, str] = {}
         self._heard: set[bytes] = set()
-        #: by links that are no more
+        #: by links that have ended
         self._repeated_before = 0
 
     def fence(self, container: int, incarnation: int, key: str = "") -> None:
-        """This incarnation has registered: whoever came before it has been replaced."""
+        """This incarnation has registered: its predecessors are rejected."""
         known, identity = self._newest.get(container, (0, b""))
         another = self._keys.setdefault(container, key) != key
         self._keys[container] = key
@@ -29,13 +29,13 @@ class Inbound:
             self._newest[container] = incarnation, b""
 
     def forget(self, container: int) -> None:
-        """Its process is gone."""
+        """The process of this container has ended."""
         self._keys.pop(container, None)
         _, identity = self._newest.pop(container, (0, b""))
         self._end(identity)
 
     def accept(self, identity: bytes, head: bytes) -> bool:
-        """Whether the frame behind this head is to be forwarded; ProtocolError when it must not have come."""
+        """Whether the frame after this head is to be forwarded; ProtocolError if its sender is rejected."""
         link = self._links.get(identity)
         if link is None:
             link = self._begin(identity)
@@ -50,7 +50,7 @@ class Inbound:
         return False
 
     def replies(self) -> list[tuple[bytes, bytes]]:
-        """What those who have spoken since the last call should know: (identity, reply)."""
+        """(identity, reply) for each link that received something since the last call."""
         heard, self._heard = self._heard, set()
         found = [(identity, self._links[identity].reply()) for identity in heard if identity in self._links]
         return [(identity, reply) for identity, reply in found if reply is not None]

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: how often the Topology Master hears from us
+#: seconds between two reports to the Topology Master
 BEAT = 1.0
 
 
@@ -63,7 +63,7 @@ def run(launch: TopologyLaunch, child: Child) -> int:
 
 
 class StreamManager:
-    """Serves the instances of one container and speaks for them to the Topology Master."""
+    """Serves the instances of one container and reports them to the Topology Master."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class StreamManager:
         self._next_plan: PhysicalPlan | None = None
         self._old_plan: PhysicalPlan | None = None
         self._containers: set[int] = set()
-        #: no update is on its way
+        #: whether no update runs
         self._over = True
         self._mailbox = Mailbox(self._control, log)
         self._path = self._tree.stream_manager(child.container)
@@ -131,9 +131,9 @@ class StreamManager:
         self._reactor.stop()
 
     def _refresh(self) -> None:
-        """Something in the tree has changed: read again all that we live by.
+        """Something in the tree has changed: read all nodes again.
 
-        What is damaged stays as it is known, if it is, and keeps nothing else from being read.
+        A damaged node keeps its last known value and does not keep the others from being read.
         """
         damages: list[DamagedNode] = []
         for refresh in (
@@ -161,7 +161,7 @@ class StreamManager:
     def _refresh_plans(self) -> None:
         """Tasks and containers of the plan to come are known before anything is sent to them."""
         # The update first: when it is over, the plan that is read after it is the one that it led to. All is
-        # read before anything is routed: by the old plan alone, who came with the next would be cut off.
+        # read before anything is routed: the old plan alone would cut off the tasks of the next one.
         update = read(self._state, self._tree.update, Update)
         if update is not None and update.number == self._update.number:
             update = None
@@ -217,7 +217,7 @@ class StreamManager:
         self._admit_all()
 
     def _forget_the_gone(self) -> None:
-        """Processes of tasks that have left the plan are not spoken for any more."""
+        """Processes of tasks that have left the plan are not reported any more."""
         if self._plan is not None and self._over:
             self._residents.retain({task.id for task in self._plan.tasks})
 
@@ -238,9 +238,9 @@ class StreamManager:
         change = self._residents.on_beat(identity, beat)
         if change.arrived:
             self._forwarder.admit(beat.task, beat.incarnation, identity)
-        # Whatever the instance does not know yet is told again with every beat until it does.
-        # The update first: who has just started begins as soon as it knows the rest, and must know by then
-        # whether it succeeds a process that has handed everything over.
+        # Notices that an instance has not confirmed are sent again with every beat. The update comes first: a
+        # new process starts its task as soon as it has the others, and must know by then whether its
+        # predecessor has handed everything over.
         if beat.update < self._update.number:
             self._control.send(identity, wrap(self._update))
         if self._plan is not None and beat.epoch < self._plan.epoch:

@@ -38,11 +38,11 @@ class Peers:
         self._identity = container_identity(container, incarnation)
         self._known: dict[int, Registration] = {}
         self._dealers: dict[int, Dealer] = {}
-        #: those that have left the plan and may come back, as they were then
+        #: containers that have left the plan and may come back, as last registered
         self._parted: dict[int, Registration] = {}
 
     def refresh(self, containers: list[int]) -> None:
-        """Read all registrations again: renew the allow-list, connect to whoever is new."""
+        """Read all registrations again: renew the allow-list, connect to new processes."""
         registered: dict[int, Registration] = {}
         for container in containers:
             registration = self._registered(container)
@@ -60,7 +60,7 @@ class Peers:
         self._forget_the_ended(containers)
 
     def _registered(self, container: int) -> Registration | None:
-        """As it is known while it is damaged: its owner writes it again."""
+        """The last known registration while the node is damaged: its owner writes it again."""
         try:
             return read(self._state, self._tree.stream_manager(container), Registration)
         except DamagedNode as damage:

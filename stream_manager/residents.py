@@ -1,4 +1,4 @@
-"""The instances of this container, as they report themselves. Decides; does no I/O."""
+"""The instances of this container, by their beats. Decides; does no I/O."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from heronpy.kernel.protocol import InstanceBeat
 class Change(NamedTuple):
     """What a beat brought."""
 
-    #: the instance is new here, or its state is another
+    #: whether the Topology Master must be told now: the instance is new, or its state has changed
     news: bool
-    #: the incarnation is new here
+    #: whether the incarnation is new here
     arrived: bool
 
 
@@ -38,7 +38,7 @@ class Residents:
         return Change(news, arrived)
 
     def retain(self, tasks: Container[int]) -> None:
-        """Forget those who are not in the plan any more; one that should be is back with its next beat."""
+        """Forget instances that are not in the plan; if one is in the next plan, its beats bring it back."""
         for task in [task for task in self._beats if task not in tasks]:
             del self._beats[task], self._identities[task]
 

@@ -21,10 +21,10 @@ def needed(kept: Iterable[tuple[CheckpointRef, Manifest]]) -> set[str]:
 def garbage(
     names: Iterable[str], prefix: str, keep: set[str], *, newest: int, updates_over: int = 0
 ) -> list[str]:
-    """Those of `names` that may go: objects of the execution `prefix` that `keep` does not have.
+    """The names that may be deleted: objects of the execution `prefix` that are not in `keep`.
 
-    What was written for a checkpoint after `newest`, the newest complete one, may still become part of one.
-    So may what is handed over in an update after `updates_over`, the epoch of the newest one that is over.
+    Objects written for a checkpoint after `newest`, the newest complete one, may still become part of it, and
+    objects of an update after `updates_over`, the epoch of the newest finished one, may still be loaded.
     """
     over = {"checkpoint": newest, "update": updates_over}
     found = []
@@ -43,7 +43,7 @@ def collect(
     newest: int,
     updates_over: int = 0,
 ) -> list[str]:
-    """Delete what is garbage, and say what that was. May be repeated, and be cut short at any point."""
+    """Delete the garbage and return its names. Idempotent, and safe to interrupt at any point."""
     names = store.names(f"{prefix}/")
     gone = garbage(names, prefix, needed(kept), newest=newest, updates_over=updates_over)
     ordered = _unfindable_first(gone)
@@ -60,11 +60,11 @@ def delete_checkpoints(store: CheckpointStore, prefix: str, stay: Iterable[Check
 
 
 def delete_objects(store: CheckpointStore, topology: str) -> None:
-    """Delete what the components of a topology keep themselves: none of that name is to come."""
+    """Delete the objects that the components of a topology store themselves."""
     for name in store.names(f"{components_prefix(topology)}/"):
         store.delete(name)
 
 
 def _unfindable_first(names: Iterable[str]) -> list[str]:
-    """Manifests go first: what is left of a checkpoint of which something is gone cannot be found."""
+    """Manifests first: a checkpoint that is only partly deleted must not be found."""
     return sorted(names, key=lambda name: (not name.endswith((f"/{REF}", f"/{MANIFEST}")), name))

@@ -1,4 +1,4 @@
-"""Whether a topology can go on with what another one has saved."""
+"""Whether a topology can start from a checkpoint of another one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DROP = "--allow-dropped-state"
 
 
 def check_compatible(label: str, manifest: Manifest, plan: LogicalPlan, *, drop: bool = False) -> None:
-    """A UserError with the first reason why not. With `drop`, state that has no place is no reason."""
+    """UserError with the first reason why it cannot. With `drop`, state without a component is ignored."""
     if manifest.key_groups != plan.key_groups:
         msg = (
             f"checkpoint {label} has {manifest.key_groups} key groups, and topology {plan.name!r} has"
@@ -96,7 +96,7 @@ def _no_place(manifest: Manifest, plan: LogicalPlan, name: str) -> str:
 
 
 def _undivided(manifest: Manifest, plan: LogicalPlan, name: str) -> str:
-    """Why states of tasks cannot go along to another number of tasks; empty if they can."""
+    """Why state that belongs to tasks cannot be kept with another number of tasks; empty if it can."""
     saved = [task for task in manifest.tasks if task.component == name]
     before, now = len(saved), plan.parallelism()[name]
     own = {

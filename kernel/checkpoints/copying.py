@@ -15,7 +15,7 @@ def copy_checkpoint(
 ) -> CheckpointRef:
     """Copy every object, compared with its checksum, below the other topology's own names. Keeps its number.
 
-    The old topology may go on, collect the original, or be killed. CheckpointDamaged if something is amiss.
+    The original may then be deleted. CheckpointDamaged if an object is missing or its checksum differs.
     """
     folder = checkpoint_prefix(own_prefix(topology, execution), manifest.id)
     copies: dict[str, str] = {}
@@ -30,6 +30,6 @@ def copy_checkpoint(
         msgspec.structs.replace(task, parts=tuple(copied(part) for part in task.parts))
         for task in manifest.tasks
     )
-    # the run is one of the other topology's
+    # the number of the run means nothing in another topology
     own = msgspec.structs.replace(manifest, topology=topology, execution=execution, run=0, tasks=tasks)
     return write_manifest(target, own)

@@ -39,7 +39,7 @@ def answer_demand(state: StateManager, path: str, error: str = "") -> None:
 def take_checkpoint(
     state: StateManager, topology: str, *, timeout: float, progress: Callable[[str], None] = lambda _: None
 ) -> CheckpointRef:
-    """Ask for a checkpoint and wait until it is complete, telling `progress` what is waited for."""
+    """Request a checkpoint and wait until it is complete; `progress` gets what is waited for."""
     tree = Tree(topology)
     path = f"{tree.demands}/{secrets.token_hex(8)}"
     changed = threading.Event()
@@ -48,7 +48,7 @@ def take_checkpoint(
         for each in (path, tree.checkpoints, tree.master):
             _watch(stack, state.watch(each, changed.set))
         before = newest_complete(state, topology)
-        # a Ctrl-C takes it back as well
+        # also on Ctrl-C
         stack.callback(_take_back, state, tree, path)
         state.create(path, NODE.encode(Demand()))
         while True:
@@ -77,7 +77,7 @@ def being_taken(node: Checkpoints) -> int:
 def _take_back(state: StateManager, tree: Tree, path: str) -> None:
     state.delete(path)
     if not state.exists(tree.execution):
-        # killed meanwhile: our folder must not be all that is left of it
+        # killed meanwhile: the folder of demands must not be all that is left of it
         with contextlib.suppress(StateError):
             state.delete(tree.demands)
             state.delete(tree.root)

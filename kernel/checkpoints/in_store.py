@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class InStore(NamedTuple):
-    """What a store says of one execution."""
+    """The checkpoints of one execution, as found in the store."""
 
-    #: newest last; those that cannot be read are among them
+    #: newest last; unreadable ones are included
     refs: tuple[CheckpointRef, ...] = ()
     #: the newest run that one of them was taken in
     run: int = 0
@@ -32,7 +32,7 @@ def checkpoints_in_store(store: CheckpointStore, prefix: str) -> InStore:
 
 
 def drop_manifests(store: CheckpointStore, prefix: str, *, after: int, also: frozenset[int]) -> None:
-    """Those of checkpoints after one, and of some others: nobody shall take them for complete ones."""
+    """Delete the manifests of checkpoints later than `after` and of `also`: none may count as complete."""
     for number in _numbers(store, prefix):
         if number > after or number in also:
             for name in (REF, MANIFEST):
@@ -49,7 +49,7 @@ def _numbers(store: CheckpointStore, prefix: str) -> list[int]:
 
 
 def _found(store: CheckpointStore, prefix: str, number: int) -> tuple[CheckpointRef, int]:
-    """Its reference and its run. The reference stands beside the manifest, and can be made from it."""
+    """Its reference and its run. A missing reference is rebuilt from the manifest."""
     folder = checkpoint_prefix(prefix, number)
     name = f"{folder}/{MANIFEST}"
     ref = _decoded(store, f"{folder}/{REF}", CheckpointRef)
@@ -64,7 +64,7 @@ def _found(store: CheckpointStore, prefix: str, number: int) -> tuple[Checkpoint
         made = ref_of(alone, store.read(name))
         if made.manifest == name:
             return made, alone.run
-    # there was one: it must not be taken for none
+    # unreadable is not missing: the checkpoint existed, and may have committed transactions
     return CheckpointRef(number, name, "", transactions=1), 0
 
 

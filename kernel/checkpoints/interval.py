@@ -12,14 +12,14 @@ from heronpy.kernel.plans import LogicalPlan
 #: Apache Heron's key in a topology's config
 KEY: Final = "topology.stateful.checkpoint.interval.seconds"
 
-#: seconds; shorter ones would save and do little else
+#: seconds; with a shorter interval a topology would do little else than save
 LEAST: Final = 0.1
 
 
 def checkpoint_interval(plan: LogicalPlan, settings: Mapping[str, Any]) -> float:
     """Seconds from one checkpoint to the next; 0 for none but on demand.
 
-    The topology's own config goes first. Without a word there, only effectively once has an interval.
+    The topology's config takes precedence; without it, only effectively once has an interval.
     """
     if KEY in plan.opaque_config:
         raise _refused(plan, "something that is not a number")

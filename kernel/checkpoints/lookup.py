@@ -13,7 +13,7 @@ from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A complete checkpoint, and whose it is."""
+    """A complete checkpoint, with the topology and execution that took it."""
 
     topology: str
     execution: str
@@ -23,7 +23,7 @@ class Found(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """How people call it: wordcount@7."""
+        """As it is shown and written on the command line: wordcount@7."""
         return f"{self.topology}@{self.ref.id}"
 
     @property
@@ -51,7 +51,7 @@ def find_checkpoints(
 
 
 def _newest_first(found: list[Found]) -> list[Found]:
-    """Within an execution the numbers say which is newer; the time of day only orders executions."""
+    """Checkpoints of one execution are ordered by number, executions by wall-clock time."""
     newest: dict[str, float] = {}
     for one in found:
         newest[one.execution] = max(one.ref.at, newest.get(one.execution, one.ref.at))
@@ -80,4 +80,4 @@ def _read_ref(store: CheckpointStore, name: str) -> CheckpointRef | None:
     try:
         return MANIFEST.decode(store.read(name), CheckpointRef, f"the reference {name}")
     except (ObjectMissing, msgspec.DecodeError):
-        return None  # collected meanwhile, or nothing that we wrote
+        return None  # deleted meanwhile, or not written by the engine

@@ -57,15 +57,15 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def checksum(data: bytes) -> str:
-    """As it stands in StoredPart and CheckpointRef."""
+    """The checksum in StoredPart and CheckpointRef."""
     return xxh3_128_hexdigest(data)
 
 
 def write_manifest(store: CheckpointStore, manifest: Manifest, *, seconds: float = 0.0) -> CheckpointRef:
     """Store the manifest; what it names must be there. `seconds` is how long the checkpoint took.
 
-    The reference goes beside it. It counts once it stands in the state tree; the copy in the store is for
-    those who look when the topology, and its nodes, are gone.
+    Its reference is stored beside it. A checkpoint is complete once the reference is in the state tree; the
+    copy in the store serves to find it after the topology and its nodes are gone.
     """
     data = MANIFEST_FORMAT.encode(manifest)
     ref = ref_of(manifest, data, seconds)

@@ -9,7 +9,7 @@ from heronpy.kernel.formats import NODE
 
 
 class WentBack(msgspec.Struct, frozen=True):
-    """A run that did not begin with the newest complete checkpoint, or not by what the node said."""
+    """A run that did not begin with the newest complete checkpoint, or after the node was rebuilt."""
 
     #: the checkpoint that it began with, 0 for none; and the run
     checkpoint: int
@@ -20,38 +20,38 @@ class WentBack(msgspec.Struct, frozen=True):
 
 
 class Checkpoints(msgspec.Struct, frozen=True, kw_only=True):
-    """Written by the Topology Master alone, always by compare-and-set, and told to every instance."""
+    """Written by the Topology Master alone, always by compare-and-set, and sent to every instance."""
 
     #: raised with every write
     number: int = 1
     #: incarnation of the Topology Master that wrote it; an earlier one does not write any more
     master: int = 0
-    #: effectively once, raised by every restore; 0 until everybody is there for the first time, else always
+    #: raised by every restore at effectively once; 0 until all tasks have started, and at other guarantees
     run: int = 0
     #: what this run began with, or the topology if it was submitted from a checkpoint
     base: CheckpointRef | None = None
     #: why the run began, and at which wall-clock second
     because: str = ""
     begun_at: float = 0.0
-    #: of the plan that was in force when the run began: who takes part has heard of that plan
+    #: of the plan that was in force when the run began: all members of the run know that plan
     epoch: int = 0
     #: effectively once, the incarnation of each task that takes part in the run
     members: dict[int, int] = {}
     #: … and of each container's Stream Manager
     managers: dict[int, int] = {}
-    #: newest checkpoint that was begun; nobody need take part in an earlier one
+    #: newest checkpoint that was begun; tasks ignore earlier ones
     started: int = 0
     #: newest that was given up, and why
     aborted: int = 0
     aborted_because: str = ""
-    #: those that are kept, newest last
+    #: the checkpoints that are kept, newest last
     complete: tuple[CheckpointRef, ...] = ()
-    #: the last few times that the topology went back further than it should have to, newest last
+    #: the last few restores that did not begin with the newest complete checkpoint, newest last
     went_back: tuple[WentBack, ...] = ()
 
     @classmethod
     def submitted_with(cls, ref: CheckpointRef | None) -> Checkpoints:
-        """Of a topology that begins with a checkpoint of another one; its number is taken, too."""
+        """Of a topology that starts from a checkpoint of another one; numbering goes on from that one."""
         return cls(base=ref, complete=(ref,), started=ref.id) if ref is not None else cls()
 
     def to_json(self) -> bytes:

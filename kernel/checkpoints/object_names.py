@@ -12,7 +12,7 @@ MANIFEST: Final = "manifest"
 REF: Final = "ref"
 
 _UPDATE: Final = "update-"
-#: no execution has this name: theirs are hexadecimal
+#: never the name of an execution, which is hexadecimal
 _COMPONENTS: Final = "components"
 
 
@@ -24,12 +24,12 @@ class Origin(NamedTuple):
 
 
 def own_prefix(topology: str, execution: str) -> str:
-    """All objects of one execution of a topology begin with it and a slash. Nobody else's do."""
+    """The names of all objects of one execution, and of no other, begin with this and a slash."""
     return f"{topology}/{execution}"
 
 
 def components_prefix(topology: str) -> str:
-    """All that the components of a topology keep begins with it and a slash, whichever execution wrote it."""
+    """The names of all objects that components store begin with this and a slash, in every execution."""
     return f"{topology}/{_COMPONENTS}"
 
 
@@ -49,7 +49,7 @@ def update_prefix(prefix: str, epoch: int) -> str:
 
 
 def origin_of(prefix: str, name: str) -> Origin | None:
-    """What an object of this execution was written for; None if it is not ours, or nothing we know."""
+    """What an object of this execution was written for; None for any other name."""
     if not name.startswith(f"{prefix}/"):
         return None
     section = name.removeprefix(f"{prefix}/").partition("/")[0]

@@ -6,7 +6,7 @@ import msgspec
 
 
 class StoredPart(msgspec.Struct, frozen=True):
-    """An object of one task, and what of it counts: of some groups a later object may be newer."""
+    """An object of one task, and which groups in it are current: others may be in a later object."""
 
     object: str
     #: xxh3-128 of its bytes, in hex
@@ -14,9 +14,9 @@ class StoredPart(msgspec.Struct, frozen=True):
     bytes: int
     #: key groups, or splits of a spout, whose newest state is in it
     groups: tuple[int, ...] = ()
-    #: whether what belongs to the task and to no group is in it
+    #: whether it has what belongs to the task and to no group
     whole: bool = False
-    #: whether that is state of the user's, which only a task of the same component and index can go on with
+    #: whether that is user state, which only a task of the same component and index can load
     opaque: bool = False
     #: how many entries that state has
     entries: int = 0

@@ -18,7 +18,7 @@ FILE_ORIGIN = "file "
 class Config(Mapping[str, Any]):
     """Settings by dotted key; durations are seconds (float), sizes are bytes (int). Never changes.
 
-    `config["credit.window"]` is 0.25. The typed getters say the same and satisfy a type checker.
+    `config["credit.window"]` is 0.25. The typed getters return the same, with a type.
     """
 
     def __init__(self, values: Mapping[str, Any], origins: Mapping[str, str]) -> None:

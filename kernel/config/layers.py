@@ -1,4 +1,4 @@
-"""Puts the layers on top of one another: default < file < environment < flag."""
+"""Combines the layers of settings: default < file < environment < flag."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from heronpy.kernel.machine.listen_address import check_host
 
 Kind = Literal["text", "path", "integer", "number", "switch", "words", "duration", "size"]
 
-#: settings that take one of a few words
+#: settings that take one of a few values
 CHOICES = {
     "container.start": ("zygote", "spawn"),
     "credit.when_full": ("wait", "drop"),

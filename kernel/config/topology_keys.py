@@ -66,7 +66,8 @@ MAPS: Final = frozenset(
 
 def guess(key: str) -> str:
     """`"; did you mean …?"` for a key that resembles one of those that are read; empty if none does."""
-    names = [known.removeprefix(PREFIX) for known in sorted(HEEDED)]  # else all would resemble one another
+    # without the common prefix, with which all keys would resemble each other
+    names = [known.removeprefix(PREFIX) for known in sorted(HEEDED)]
     close = difflib.get_close_matches(key.removeprefix(PREFIX), names, n=1)
     return f"; did you mean {PREFIX + close[0]!r}?" if close else ""
 

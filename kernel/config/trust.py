@@ -1,4 +1,4 @@
-"""Whether a settings file that was found, not named, may be obeyed: it decides what runs, and as whom."""
+"""Whether a settings file that was found, not named, may be used: it decides which code runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_trusted(path: Path) -> str:
-    """The text of a settings file that no other account can have written; ConfigError says who could."""
+    """The text of a settings file; ConfigError if another account could have written it."""
     # what is checked is what is read: the path may lead elsewhere a moment later
     with path.open("rb") as file:
         _check(path, path, os.fstat(file.fileno()))
@@ -37,7 +37,7 @@ def _check(path: Path, seen: Path, status: os.stat_result) -> None:
         return
     msg = f"{what} can be written by other accounts (mode {stat.S_IMODE(status.st_mode):04o})"
     if status.st_mode & stat.S_ISVTX:
-        # as /tmp: everybody may put a file there, and its mode is right as it is
+        # a folder such as /tmp: its mode is as it should be, so the hint is not chmod
         raise ConfigError(msg, hint=f"{by_name}, or move it to another folder")
     raise ConfigError(msg, hint=f"chmod go-w {seen.absolute()}, or {by_name}")
 
@@ -49,7 +49,7 @@ def _others_may_write(status: os.stat_result) -> bool:
 
 
 def _only_ours(group: int) -> bool:
-    """Whether nobody else is in the group: many systems give each account a group of its own."""
+    """Whether the group has no other member: many systems give each account its own group."""
     trusted = {os.geteuid(), 0}
     try:
         members = grp.getgrgid(group).gr_mem

@@ -1,4 +1,4 @@
-"""Reads logs of this machine to clients on other machines."""
+"""Serves the logs of this machine to clients on other machines."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from heronpy.kernel.transport import Router
 
 #: most bytes of one answer, whatever is asked for
 MOST: Final = 256 * 1024
-#: most logs that are told of
+#: most logs in one answer
 MOST_LOGS: Final = 1000
 
 
 class LogServer:
-    """Answers for the logs in one folder, and for nothing else that is there."""
+    """Serves the logs of one folder, and no other file in it."""
 
     def __init__(self, folder: Path, router: Router) -> None:
         self._folder = folder
         self._router = router
 
     def answer(self, identity: bytes, request: LogsRequest | LogRequest) -> None:
-        """Whoever gets no answer, because it does not keep up or is gone, asks again or not."""
+        """Answers are not retried: a client that does not keep up repeats its request."""
         if isinstance(request, LogsRequest):
             logs = [
                 LogFile(name=name, bytes=extent.stop, first=extent.start)
@@ -41,5 +41,5 @@ class LogServer:
 
     def _read(self, name: str, offset: int, most: int) -> bytes:
         if name not in log_extents(self._folder):
-            return b""  # no such log: this is no way to other files
+            return b""  # no such log; no other file may be read this way
         return read_log(self._folder, name, offset, most)

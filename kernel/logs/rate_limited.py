@@ -1,4 +1,4 @@
-"""Log lines about what may go wrong a million times in a row."""
+"""Rate limits for log lines about failures that may repeat a million times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class RateLimitedLog:
-    """At most one line in ten seconds; each tells how many like it were left out before."""
+    """At most one line in ten seconds; each has the number of lines left out before it."""
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:
         self._log = log
@@ -42,7 +42,7 @@ class RateLimitedLog:
 
 
 class Repeats(logging.Filter):
-    """Lets a warning or error of the engine that comes again and again leave room in the log for others.
+    """Limits warnings and errors of the engine that repeat, so that the log keeps room for others.
 
     What was left out is counted in the next line like it. Lines of components are all written.
     """
@@ -50,7 +50,7 @@ class Repeats(logging.Filter):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        #: what a line says, but for its numbers → until when its burst counts, and how many were left out
+        #: text of a line without its numbers → until when its burst counts, and how many were left out
         self._known: dict[tuple[str, str], tuple[float, int]] = {}
 
     @override

@@ -1,4 +1,4 @@
-"""Where the sockets of a container are, and how a process calls itself on them."""
+"""Where the sockets of a container are, and the identities of processes on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 _TASK = struct.Struct("<cIQ")
 _KINDS: Final = {b"t": "task", b"c": "container"}
-#: bytes of a stranger's identity that are shown
+#: bytes of an unknown identity that are shown
 _NAMED: Final = 16
 
 HIGHEST_PORT: Final = 65535
@@ -20,7 +20,7 @@ METRICS_SOCKET: Final = "metrics"
 #: … and the one where the Topology Master answers the same user's commands
 STATUS_SOCKET: Final = "status"
 
-#: how processes that are no task call themselves in their metrics
+#: names of processes that are no task, in their metrics
 STREAM_MANAGER: Final = "stream-manager"
 METRICS_MANAGER: Final = "metrics-manager"
 
@@ -40,18 +40,18 @@ def task_identity(task: int, incarnation: int) -> bytes:
 
 
 def container_identity(container: int, incarnation: int) -> bytes:
-    """A Stream Manager or Metrics Manager on somebody else's socket."""
+    """A Stream Manager or Metrics Manager on the socket of another process."""
     return _TASK.pack(b"c", container, incarnation)
 
 
 def incarnation_of(identity: bytes) -> tuple[int, int]:
-    """(task or container, incarnation); ValueError for bytes that are no identity of ours."""
+    """(task or container, incarnation); ValueError for bytes that are not such an identity."""
     _, number, incarnation = _read(identity)
     return number, incarnation
 
 
 def peer_name(identity: bytes) -> str:
-    """Whom a log line means: "task 5 (incarnation 3)"; strangers by the first bytes they call themselves."""
+    """A peer in a log line: "task 5 (incarnation 3)"; unknown ones by the first bytes of their identity."""
     try:
         kind, number, incarnation = _read(identity)
     except ValueError:

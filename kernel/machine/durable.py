@@ -1,4 +1,4 @@
-"""What must outlive a power cut: synced, each file and each name of it in its folder."""
+"""Files that must outlive a power cut: both the file and its name in the folder are synced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 #: checkpoint gets a table of its own for all strings that are interned, of some 800 KB.
 StrPath = str | os.PathLike[str]
 
-#: folders that this process knows to be durable; checkpoints come and go, so not for ever
+#: folders known to be durable; cleared when full, since checkpoints bring new ones all the time
 _known: set[str] = set()
 _MOST = 1000
 
@@ -25,10 +25,10 @@ def sync(path: StrPath) -> None:
 
 
 def make_durable(folder: StrPath, mode: int = 0o700) -> None:
-    """Make it and those above it that are missing. What is synced in a folder is lost if the folder is.
+    """Make a folder and its missing parents durable: a synced file is lost if its folder is not synced.
 
-    One that is there may be of a process that died before it had synced the folder above. Each process does
-    that once, for every folder that it puts something into: so those further up are durable as well.
+    An existing folder may have been made by a process that died before it synced the parent. So each process
+    syncs the parent of every folder that it writes into once, and thereby all folders above.
     """
     path = os.fspath(folder)
     above = os.path.dirname(path) or os.curdir
@@ -41,7 +41,7 @@ def make_durable(folder: StrPath, mode: int = 0o700) -> None:
         except FileExistsError:
             if not os.path.isdir(path):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
-    with contextlib.suppress(PermissionError):  # what may not be read is none that the engine has made
+    with contextlib.suppress(PermissionError):  # a folder that cannot be read was not made by the engine
         sync(above)
     if len(_known) >= _MOST:
         _known.clear()

@@ -15,11 +15,11 @@ PLACE_BYTES = 45
 
 
 class NotPrivate(OSError):
-    """Another account could put something there, or take its place. The message says where and why."""
+    """Another account could write there, or replace it. The message has the path and the reason."""
 
 
 def own_folder(folder: Path) -> Path:
-    """The folder, made if it is missing; NotPrivate unless it is a folder of ours with mode 0700."""
+    """The folder, made if it is missing; NotPrivate unless it is this account's, with mode 0700."""
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     require_private(folder)
@@ -48,7 +48,7 @@ def require_ours(folder: Path) -> None:
 
 
 def keep_others_out(folder: Path) -> None:
-    """Take from others what they may do in a folder of ours, if it is there; NotPrivate if it is not ours."""
+    """Withdraw the permissions of others if they may write there; NotPrivate if it is not this account's."""
     try:
         found = folder.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -119,7 +119,7 @@ def require_place(folder: Path) -> None:
     if len(os.fsencode(folder)) > PLACE_BYTES:
         msg = f"{folder} has too long a path for sockets"
         raise NotPrivate(msg)
-    # the account of "/" rules the machine anyway; in a namespace of users it is not called 0
+    # the owner of "/" controls the machine anyway; in a user namespace its id is not 0
     trusted = {0, os.geteuid(), os.stat("/").st_uid}
     resolved = folder.resolve()
     for each in (resolved, *resolved.parents):
@@ -131,7 +131,7 @@ def require_place(folder: Path) -> None:
 
 
 def require_sticky(folder: Path, others: int = 0o022) -> None:
-    """NotPrivate if accounts that write there could remove what is ours."""
+    """NotPrivate if accounts that may write there could remove files of this account."""
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & others and not mode & stat.S_ISVTX:
         msg = f"other accounts may remove what is in {folder} (mode {mode:04o})"
@@ -139,7 +139,7 @@ def require_sticky(folder: Path, others: int = 0o022) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Make it and those above it that are missing, each with mode 0700 whatever the umask is."""
+    """Make the folder and its missing parents, each with mode 0700 whatever the umask is."""
     if not folder.is_dir():
         if not folder.parent.is_dir():
             make_private(folder.parent)

@@ -27,7 +27,7 @@ class Process(msgspec.Struct, frozen=True):
 
     @property
     def stopped(self) -> bool:
-        """Whether it hears nothing, not even that it should end."""
+        """Whether it is stopped, and reacts to no signal but SIGKILL and SIGCONT."""
         return self.state in "Tt"
 
 

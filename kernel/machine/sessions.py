@@ -1,4 +1,4 @@
-"""All processes of one session of this machine: those that a container has, whatever became of the first."""
+"""All processes of a session: a container's processes can be found even when its first one is gone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Session(msgspec.Struct, frozen=True):
             return []
         leader = process(self.pid)
         if leader is not None and leader.started != self.started:
-            # a pid is not given out again while a group or session has its number: ours is gone
+            # a pid is not reused while a group or session has its number: this session is gone
             return []
         return [each.pid for each in processes() if each.alive and self.pid in (each.group, each.session)]
 

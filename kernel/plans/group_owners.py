@@ -1,4 +1,4 @@
-"""Tables that say which task owns which key group, or which split of a spout."""
+"""Ownership tables: which task owns which key group, or which split of a spout."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ def groups_of(logical: LogicalPlan, component: Component) -> int:
 
 
 def contiguous(owners: Sequence[int], groups: int) -> Table:
-    """Deal the groups to the owners in ranges whose sizes differ by at most one."""
+    """Assign ranges of groups to the owners; sizes differ by at most one."""
     return tuple(owners[group * len(owners) // groups] for group in range(groups))
 
 
 def rebalanced(table: Table, owners: Sequence[int]) -> Table:
-    """The table for other owners: sizes differ by at most one, and no group moves that need not.
+    """The table for other owners: sizes differ by at most one, with as few moves as possible.
 
-    Who has most keeps most: an owner with room for one more than the others costs the fewest moves
-    where it has that many already.
+    The larger shares go to the owners that have most groups already, which costs the fewest moves.
     """
     have = Counter(table)
     ranked = sorted(owners, key=lambda owner: (-have[owner], owner))

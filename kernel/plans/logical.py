@@ -113,7 +113,7 @@ class LogicalPlan(msgspec.Struct, frozen=True):
         return {component.name: component.parallelism for component in self.components}
 
     def consumers(self, component: str, stream: str) -> list[tuple[Component, Input]]:
-        """Who reads a stream, with the edge they read it over."""
+        """The components that read a stream, each with its edge."""
         return [
             (consumer, edge)
             for consumer in self.components

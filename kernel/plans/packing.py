@@ -57,7 +57,7 @@ class PackingPlan(msgspec.Struct, frozen=True):
     #: the id that the next new task gets
     next_task: int
     epoch: int = 1
-    #: component → the task that shall own key group (or split) 0, 1, …; who is not here gets an even share
+    #: component → owner of key group (or split) 0, 1, …; a component that is not here is divided evenly
     key_groups: dict[str, tuple[int, ...]] = {}
 
     def instances(self) -> list[InstancePlan]:
@@ -90,9 +90,9 @@ class PackingPlan(msgspec.Struct, frozen=True):
 
 
 def union(current: PackingPlan, proposed: PackingPlan) -> PackingPlan:
-    """Everybody who is in either plan: what runs while one takes over from the other.
+    """All instances of either plan: what runs while one plan replaces the other.
 
-    A container that is in both asks for what the proposed plan gives it, and more where it holds both.
+    A container of both plans asks for the resources of the proposed one, or more if it holds both.
     """
     old = {container.id: container for container in current.containers}
     new = {container.id: container for container in proposed.containers}

@@ -95,8 +95,8 @@ def next_plan(current: PhysicalPlan, packing: PackingPlan, epoch: int) -> Physic
     """The routing table that follows when the topology is packed like this.
 
     A component whose tasks stay the same keeps its groups where they are; one that grows or shrinks gives
-    away as few as an even share allows. What the packing says in `key_groups` comes first, unless it only
-    repeats what is in force.
+    away as few as an even share allows. `key_groups` of the packing takes precedence, unless it only repeats
+    what is in force.
     """
     tasks = _tasks(packing)
     _check_kept(current, tasks)

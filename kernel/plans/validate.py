@@ -1,4 +1,4 @@
-"""Says whether a logical plan can run, and if not, which component and field is to blame."""
+"""Whether a logical plan can run, and if not, which component and field is wrong."""
 
 from __future__ import annotations
 

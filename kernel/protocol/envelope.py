@@ -1,4 +1,4 @@
-"""One envelope around every control message: a version, and a body that says what it is."""
+"""The envelope of every control message: a version, and a body of one of several kinds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wrap(body: Body) -> bytes:
 
 
 def unwrap(data: bytes) -> Body:
-    """The message in these bytes; ProtocolError says why there is none."""
+    """The message in these bytes; ProtocolError with the reason if there is none."""
     try:
         envelope = pb.Envelope.FromString(data)
     except DecodeError as error:

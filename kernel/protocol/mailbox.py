@@ -1,4 +1,4 @@
-"""Control messages as they come in, with their sender; what is none is dropped, and said sparingly."""
+"""Incoming control messages with their sender; malformed ones are dropped, counted and logged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Mailbox:
     def __init__(self, router: Router, log: logging.Logger) -> None:
         self._router = router
         self._complaints = RateLimitedLog(log)
-        #: messages that were none
+        #: malformed messages
         self.rejected = 0
 
     def messages(self) -> Iterator[tuple[bytes, Body]]:

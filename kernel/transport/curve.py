@@ -1,4 +1,4 @@
-"""Who may connect: CURVE key pairs, and an allow-list that answers ZeroMQ's authentication requests."""
+"""Authentication: CURVE key pairs, and an allow-list that answers ZeroMQ's authentication requests."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class KeyPair(NamedTuple):
         return cls(public.decode(), secret.decode())
 
     def __repr__(self) -> str:
-        return f"KeyPair({self.public})"  # in a log or a traceback, the secret would be none any more
+        return f"KeyPair({self.public})"  # without the secret, which must not get into a log or a traceback
 
 
 class Gatekeeper:
     """Answers for all CURVE servers of a process: keys on the list may connect.
 
     A peer may connect a moment before its key is known here, and libzmq never tries again after a
-    refusal. So unknown keys get no answer: they wait, and are let in when their key is allowed or dropped
-    by the handshake timeout, after which the peer does try again.
+    refusal. So an unknown key gets no answer: the connection waits until the key is allowed, or until the
+    handshake times out, after which the peer does try again.
     """
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
@@ -51,17 +51,17 @@ class Gatekeeper:
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.bind("inproc://zeromq.zap.01")
         self._allowed: set[bytes] = set()
-        #: (public key, ZAP request) of those who wait for their key
+        #: (public key, ZAP request) of connections whose key is not registered yet
         self._parked: deque[tuple[bytes, list[bytes]]] = deque(maxlen=PARKED_MAX)
         self._watched: list[Handshakes] = []
         self._complaints = RateLimitedLog(log)
 
     def watch(self, listening: zmq.Socket[bytes], most: int) -> None:
-        """Count those who fail at this socket, and let at most so many be in their handshake."""
+        """Count failed handshakes of this socket, and limit how many may be unfinished."""
         self._watched.append(Handshakes(self._context, listening, most))
 
     def serve(self, reactor: Reactor) -> None:
-        """Answer, and count, whenever there is somebody."""
+        """Answer authentication requests and count handshakes in this reactor."""
         reactor.register(self, self.on_readable, urgent=True)
         for handshakes in self._watched:
             reactor.register(handshakes, handshakes.on_readable, urgent=True)

@@ -1,4 +1,4 @@
-"""Connections that never became one: no key, a wrong one, or no ZeroMQ at all."""
+"""Handshakes that fail: without a key, with a wrong one, or not of ZeroMQ at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAILED = (
     | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
     | zmq.EVENT_HANDSHAKE_FAILED_AUTH
 )
-#: a kind, and a descriptor where it is of a connection
+#: a kind, and the descriptor if the event is of a connection
 _EVENT = struct.Struct("=HI")
 #: events taken in one turn
 _EVENTS_PER_TURN = 4096
@@ -31,8 +31,8 @@ _BEFORE_PROOF = 64 + 170
 class Handshakes:
     """Counts the failed handshakes of a listening socket, and ends the oldest when too many are unfinished.
 
-    libzmq asks our gatekeeper about CURVE keys only; everybody else is turned away without a word to us. It
-    accepts without a limit, so a flood of connections would take every descriptor of the process.
+    libzmq asks the Gatekeeper about CURVE keys only and refuses all other connections without asking. It
+    accepts connections without a limit, so a flood of them would take every descriptor of the process.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Handshakes:
         listening.monitor(address, int(_FAILED | zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED))
         self.socket = context.socket(zmq.PAIR)
         self.socket.setsockopt(zmq.LINGER, 0)
-        # Unbounded: a full queue would block libzmq's own thread, and with it every connection we have.
+        # Unbounded: a full queue would block libzmq's own thread, and with it every connection.
         self.socket.setsockopt(zmq.RCVHWM, 0)
         self.socket.connect(address)
         self.failed = 0
@@ -77,8 +77,8 @@ class Handshakes:
 def _end_unless_proved(fd: int) -> None:
     """Shut a connection down that has not proved its key; libzmq then closes it, as if the peer had.
 
-    The monitor does not tell which handshake succeeded, but the bytes that were sent do: READY goes to proven
-    keys only. libzmq may have closed the descriptor a moment ago: what is no connection now is left alone.
+    The monitor does not report which handshake succeeded, but the bytes sent do: READY goes to proven keys
+    only. libzmq may have closed the descriptor a moment ago: one that is no connection now is left alone.
     """
     borrowed = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=fd)
     try:

@@ -23,7 +23,7 @@ class _HasSocket(Protocol):
     def socket(self) -> zmq.Socket[bytes]: ...
 
 
-#: something to wait for: one of our sockets, or a file descriptor
+#: something to wait for: a socket of this package, or a file descriptor
 Source = _HasSocket | int
 
 
@@ -53,7 +53,7 @@ class Timer:
 class Reactor:
     """Handlers for sockets and descriptors, timers, and calls from other threads.
 
-    Only what says so may be used from another thread.
+    Methods may be used from another thread only where their docstring says so.
     """
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Reactor:
         ready = [waitable for waitable, _ in self._poller.poll(self._patience(timeout))]
         for urgently in (True, False):
             for waitable in ready:
-                found = self._handlers.get(waitable)  # an earlier handler may have taken it out
+                found = self._handlers.get(waitable)  # an earlier handler may have unregistered it
                 if found is not None and found[0] is urgently:
                     found[1]()
         if self._timers:

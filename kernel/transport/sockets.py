@@ -17,10 +17,10 @@ from heronpy.kernel.transport.descriptors import raise_limit, share_for_handshak
 #: a connection that has had no answer from the other machine for this long is made anew, in milliseconds
 SILENT_PEER_MS = 2000
 
-#: frames that libzmq may hold per peer and direction; whatever is beyond waits in queues of our own
+#: frames that libzmq may hold per peer and direction; further ones wait in the queues of the engine
 HIGH_WATER_MARK = 64
 
-#: connections that the kernel holds until libzmq accepts them: in a flood, ours are among many
+#: connections that the kernel holds until libzmq accepts them; large, for floods of foreign connections
 BACKLOG = 1024
 
 SMALLEST_LIMIT = 1 << 20
@@ -48,14 +48,14 @@ class Transport:
         #: where the TCP router listens; 0 for any free port
         self._port = port
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
-        #: an address of ours, or a network that has one
+        #: an address of this machine, or a network that contains one
         self._host = host
         #: no part of a message may be larger; plans and acks need some room however small frames are
         self._max_bytes = max(max_bytes, SMALLEST_LIMIT)
         self._handshake_ms = int(handshake * 1000)
         self.keys = KeyPair.make()
         self._gatekeeper: Gatekeeper | None = None
-        #: all that are open: close() ends them, not the garbage collector
+        #: keeps open sockets alive: close() ends them, not the garbage collector
         self._sockets: list[zmq.Socket[bytes]] = []
 
     @property
@@ -66,7 +66,7 @@ class Transport:
         return self._gatekeeper
 
     def router_ipc(self, path: str) -> Router:
-        """Listen on a unix socket; its folder must be ours alone."""
+        """Listen on a unix socket; its folder must be private to this account."""
         socket = self._socket(zmq.ROUTER)
         _bind(socket, f"ipc://{path}")
         return Router(socket, f"ipc://{path}", self._max_bytes)

@@ -38,7 +38,7 @@ class NodeKind(NamedTuple):
     otherwise: str = ""
 
 
-#: nodes with the truth: nobody may take one that is damaged for one that is missing
+#: nodes that other processes rely on: a damaged one must never be treated as missing
 TRUTH: Final = (
     NodeKind("execution", Execution, "any process of the topology writes it again", _BACKUP),
     NodeKind("definition", LogicalPlan, "the topology master or an executor writes it again", _BACKUP),
@@ -67,7 +67,7 @@ TRUTH: Final = (
     NodeKind("leaving", None, "only its existence counts"),
 )
 
-#: what a process says of itself, or asks for
+#: what a process publishes about itself, or requests
 REPORTS: Final = (
     NodeKind("master", Registration, "the topology master writes it again"),
     NodeKind("scheduler", None, "the scheduler's process writes it again"),

@@ -19,7 +19,7 @@ from heronpy.kernel.tree.registrations import read_version
 #: in Live.config, what concerns every component
 WHOLE_TOPOLOGY = ""
 
-#: number of the first write in place of a damaged one: tasks only ask whether it is another than they know
+#: number of the first write after damage: tasks only compare it with the number they know
 AFTER_DAMAGE: Final = 1 << 32
 
 
@@ -32,7 +32,7 @@ def change_live(state: StateManager, topology: str, change: Callable[[Live], Liv
             after = msgspec.structs.replace(change(before), number=before.number + 1)
             state.set(path, NODE.encode(after), version=version)
         except DamagedNode as damage:
-            # what is asked for now is what it should say; config that was given has to be given again
+            # this change decides the state; config of earlier changes is lost and has to be given again
             after = msgspec.structs.replace(change(Live(RUNNING)), number=AFTER_DAMAGE)
             with contextlib.suppress(VersionConflict):
                 mend(state, damage, NODE.encode(after))
@@ -44,13 +44,13 @@ def change_live(state: StateManager, topology: str, change: Callable[[Live], Liv
 
 
 def with_runtime_config(live: Live, given: Mapping[str, Mapping[str, Any]]) -> Live:
-    """What was given before stays, unless it is given anew."""
+    """Earlier values stay unless they are given again."""
     config = {where: {**live.config.get(where, {}), **values} for where, values in given.items()}
     return msgspec.structs.replace(live, config={**live.config, **config})
 
 
 def config_for(live_config: Mapping[str, Mapping[str, Any]], component: str) -> dict[str, Any]:
-    """What has been given for a component, that of the whole topology below it."""
+    """The config of one component; it overrides what was given for the whole topology."""
     return {**live_config.get(WHOLE_TOPOLOGY, {}), **live_config.get(component, {})}
 
 

@@ -15,10 +15,10 @@ from heronpy.kernel.tree.registrations import read, register, stay_registered
 
 log = logging.getLogger(__name__)
 
-#: seconds between two looks: a disk tells nobody what it has damaged
+#: seconds between two checks: disks do not report what they have damaged
 MEND_EVERY: Final = 3.0
 
-#: how many that were mended are told in `status`
+#: how many mended nodes `status` shows
 TOLD: Final = 5
 
 
@@ -36,7 +36,10 @@ def keep_registered(
     registration: Registration,
     on_replaced: Callable[[], None],
 ) -> bool:
-    """Publish this process, and again whenever that is damaged. False, and a call, if a successor has it."""
+    """Publish this process, and again whenever the node is damaged.
+
+    If a successor is registered already: calls `on_replaced` and returns False.
+    """
     if not register(state, path, registration):
         on_replaced()
         return False
@@ -54,7 +57,7 @@ def keep_registered(
 
 class _Held(NamedTuple):
     kind: Any
-    #: empty for nothing that could be written
+    #: returns empty bytes if the value is not known
     value: Callable[[], bytes]
 
 
@@ -91,7 +94,7 @@ class Mender:
                 self.tell(damage)
 
     def tell(self, damage: DamagedNode) -> None:
-        """It was damaged and is whole again: that outlives this process in its log only."""
+        """Report a mended node, in the log and in `status`; only the log outlives this process."""
         line = f"the node {damage.path} of the state tree was damaged ({damage.why}) and was written again"
         log.error("%s", line)
         self.mended = (*self.mended, line)[-TOLD:]

@@ -32,9 +32,9 @@ class Tree:
         self.requests = f"{self.root}/requests"
         #: what has been saved, and which run is on
         self.checkpoints = f"{self.root}/checkpoints"
-        #: checkpoints that somebody wants at once
+        #: requests for a checkpoint now
         self.demands = f"{self.root}/demands"
-        #: what a person has decided that the topology shall begin with
+        #: the checkpoint that a person has chosen to restore
         self.restore = f"{self.root}/restore"
         #: the change of plan that runs, or ran last
         self.update = f"{self.root}/update"
@@ -49,7 +49,7 @@ class Tree:
         self.shipped = f"{self.root}/shipped"
         #: containers that have no room yet, and why
         self.waiting = f"{self.root}/waiting"
-        #: there while the topology is being killed: everybody is about to end, for good
+        #: exists while the topology is being killed: all its processes end and are not restarted
         self.leaving = f"{self.root}/leaving"
 
     def stream_manager(self, container: int) -> str:
@@ -69,7 +69,7 @@ class Tree:
 
 
 class Execution(msgspec.Struct, frozen=True):
-    """Who submitted what, when, and with which choices."""
+    """How the topology was submitted: by which user, when, and with which plugins."""
 
     id: str
     submitted_by: str
@@ -100,13 +100,13 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class Registration(msgspec.Struct, frozen=True):
-    """A process that others connect to, or that connects to others: its public key is its right to."""
+    """A process that connects to others or accepts connections; its public key admits it."""
 
     public_key: str
     incarnation: int = 0
     endpoint: str = ""
     pid: int = 0
-    #: a unix socket for clients of the same user on the same machine, who need no key; empty if there is none
+    #: unix socket for clients of the same user on this machine, which need no key; empty if there is none
     local: str = ""
 
 
@@ -114,7 +114,7 @@ class ChildView(msgspec.Struct, frozen=True):
     """One child of an executor, as the executor sees it."""
 
     pid: int
-    #: running, silent (running, but gives no sign of life), waiting for its next start, or given up
+    #: running, silent (running, but without heartbeats), waiting for its next start, or given up
     state: Literal["running", "silent", "waiting", "given_up"]
     restarts: int
     #: "exit 1", "signal 9 (killed)", "silent for 31 s, killed", or empty
@@ -135,7 +135,7 @@ class ExecutorNode(msgspec.Struct, frozen=True):
     #: 0 when it ended in an orderly way
     pid: int
     children: dict[str, ChildView] = {}
-    #: tells it from one of the same incarnation in a topology of the same name, before or after this one
+    #: distinguishes it from an equal incarnation in an earlier or later topology of the same name
     token: str = ""
 
     @property

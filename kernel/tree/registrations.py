@@ -1,4 +1,4 @@
-"""Nodes of the state tree that processes publish of themselves, and follow of one another."""
+"""Nodes of the state tree in which processes publish themselves and follow each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: seconds until we read again what could not be read
+#: seconds until a failed read is retried
 READ_AGAIN = 1.0
 
 
@@ -74,7 +74,7 @@ class NodeFollower:
         except (NodeMissing, NodeExists, VersionConflict):
             raise
         except StateError as error:
-            # what we know goes on being true for us until we can read
+            # what was read last stays valid until the next read succeeds
             log.warning("could not follow the state tree: %s", error)
             self._pending = True
             self._reactor.call_later(READ_AGAIN, self._call)
@@ -98,7 +98,7 @@ def read_version(
         return NODE.decode(node.value, kind, path, any_format=any_format), node.version
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         if any_format and NODE.is_other(node.value):
-            return None  # of another version, whose fields mean nothing to this one
+            return None  # written by another version, with fields unknown to this one
         raise DamagedNode(path, f"it cannot be decoded: {error}", version=node.version) from error
 
 
@@ -112,9 +112,9 @@ def needed(state: StateManager, path: str, kind: type[T]) -> T:
 
 
 def reported(state: StateManager, path: str, kind: type[T]) -> T | None:
-    """What a process says of itself. None when it is damaged, too: its owner says it again before long.
+    """What a process has published about itself; None if it is missing.
 
-    The same for what another version wrote.
+    Also None if it is damaged, since its owner soon writes it again, or if another version wrote it.
     """
     try:
         return read(state, path, kind)
@@ -136,7 +136,7 @@ def register(state: StateManager, path: str, registration: Registration) -> bool
             else:
                 state.set(path, value, version=found[1])
         except DamagedNode as damage:
-            # a successor's cannot be told from an earlier one: it looks as well, and its word goes on top
+            # It may have been a successor's. That one checks its registration too, and overwrites this one.
             log.warning("%s; it is written again", damage)
             state.set(path, value)
         except (NodeExists, NodeMissing, VersionConflict):
@@ -145,7 +145,7 @@ def register(state: StateManager, path: str, registration: Registration) -> bool
 
 
 def given_up(state: StateManager, tree: Tree, container: int) -> str | None:
-    """How a container was given up; None if it was not. That the node is there says so, whatever is in it."""
+    """Why a container was given up; None if it was not. The existence of the node counts, not its value."""
     try:
         return state.get(tree.given_up(container)).value.decode(errors="replace")
     except NodeMissing:
@@ -155,7 +155,7 @@ def given_up(state: StateManager, tree: Tree, container: int) -> str | None:
 
 
 def stay_registered(state: StateManager, path: str, registration: Registration) -> bool:
-    """Publish ourselves again if what is there is damaged, or a predecessor's; False as register() does."""
+    """Register again if the node is damaged or a predecessor's; False if a successor is registered."""
     try:
         found = read(state, path, Registration)
     except DamagedNode:
@@ -166,6 +166,6 @@ def stay_registered(state: StateManager, path: str, registration: Registration) 
 
 
 def client_keys(state: StateManager, tree: Tree) -> list[str]:
-    """The public keys of those who ask a topology something just now, as `heronpy status` does."""
+    """The public keys of commands that are connected to a topology now, such as `heronpy status`."""
     found = (reported(state, f"{tree.clients}/{name}", Registration) for name in state.children(tree.clients))
     return [registration.public_key for registration in found if registration is not None]

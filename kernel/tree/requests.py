@@ -1,4 +1,4 @@
-"""What other processes ask of the scheduler's process, through the state tree."""
+"""Requests of other processes to the scheduler process, through the state tree."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from heronpy.kernel.tree.request_nodes import RequestNode, answer_to, unanswered
 class Request(RequestNode, frozen=True, kw_only=True):
     """Value of /NAME/requests/ID. The node goes when the request is done; a failed one gets an error."""
 
-    #: replace is as restart, but with the restart policy's pauses, and nobody waits for the answer
+    #: replace is restart with the back-off of the restart policy, and without waiting for an answer
     kind: Literal["kill", "restart", "replace"]
     keep_logs: bool = False
     keep_checkpoints: bool = False
-    #: leave what its components keep themselves, for it was there before the topology was
+    #: keep the objects that components store themselves: they existed before this topology
     keep_objects: bool = False
-    #: None is all of them
+    #: None for all containers
     container: int | None = None
     #: why to replace it
     reason: str = ""
@@ -36,7 +36,7 @@ def pending_requests(state: StateManager, topology: str) -> list[tuple[str, Requ
 
 
 def send_request(state: StateManager, topology: str, request: Request, *, timeout: float) -> bool:
-    """Ask, and wait until it is done. False on a timeout, or if no process is there to do it.
+    """Send a request and wait until it is done. False on a timeout, or if no scheduler process runs.
 
     Raises a UserError with the reason when it was tried and failed.
     """
@@ -59,7 +59,7 @@ def send_request(state: StateManager, topology: str, request: Request, *, timeou
 
 
 def _withdraw(state: StateManager, path: str) -> bool:
-    """Take the request back; True when it was done in the very last moment."""
+    """Withdraw the request; True if it was done at the last moment."""
     if _done(state, path):
         return True
     state.delete(path)
@@ -75,13 +75,13 @@ def _done(state: StateManager, path: str) -> bool:
 
 
 def request_replacement(state: StateManager, topology: str, container: int, reason: str) -> None:
-    """Ask for another container in place of one that is of no use, and do not wait."""
+    """Request a replacement for a container that cannot be reached, without waiting."""
     request = Request(kind="replace", container=container, reason=reason)
     state.set(_replacement(topology, container), NODE.encode(request))
 
 
 def withdraw_replacement(state: StateManager, topology: str, container: int) -> None:
-    """The container is of use again: cancel its replacement if that has not happened yet."""
+    """The container can be reached again: cancel its replacement if it has not happened yet."""
     state.delete(_replacement(topology, container))
 
 
@@ -102,7 +102,7 @@ def request_restart(state: StateManager, topology: str, container: int | None, *
 
 
 def ask_for_restart(state: StateManager, tree: Tree, name: str, container: int) -> None:
-    """Ask for a container to be started again, and do not wait; twice by one name is as once."""
+    """Request the restart of a container without waiting; idempotent for the same name."""
     request = Request(kind="restart", container=container)
     state.set(f"{tree.requests}/{name}", NODE.encode(request))
 

@@ -25,12 +25,12 @@ class Handover(msgspec.Struct, frozen=True):
 
     task: int
     parts: tuple[StoredPart, ...]
-    #: of the process that gave it: a task that restarts is loaded by a later one
+    #: of the process that gave it; at a planned restart a later one of the same task loads it
     incarnation: int = 0
 
 
 class Ledger(msgspec.Struct, frozen=True):
-    """What an update has cost and brought, for whoever asked for it."""
+    """What an update has moved, and what it has cost; shown to the user who asked for it."""
 
     lost: int = 0
     pause_seconds: float = 0.0
@@ -39,7 +39,7 @@ class Ledger(msgspec.Struct, frozen=True):
     bytes_moved: int = 0
     #: phase → seconds
     phases: dict[str, float] = {}
-    #: what did not go along, a sentence each; whoever asked had agreed to that
+    #: state that was dropped with the user's consent, a sentence each
     given_up: tuple[str, ...] = ()
 
 
@@ -51,7 +51,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
 
     #: raised with every write
     number: int
-    #: incarnation of the Topology Master that wrote it, 0 for whoever asked; an earlier one stays out
+    #: incarnation of the Topology Master that wrote it, 0 for the command; fences earlier masters
     master: int = 0
     #: of the plan that it leads to; never used again, whatever comes of it
     epoch: int
@@ -62,9 +62,9 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
     wanted: dict[str, int] = {}
     #: containers to restart
     containers: tuple[int, ...] = ()
-    #: who goes where afterwards
+    #: the packing after the update
     packing: PackingPlan
-    #: whether it is done although something that tasks keep does not go along
+    #: whether it goes ahead although some state of tasks cannot move
     accepts_loss: bool = False
     #: seconds that a phase may take; 0 is the topology's own `update.timeout`
     timeout: float = 0.0
