@@ -87,8 +87,8 @@ class Executor:
         self._zygote_client = zygote_client
         self._record = ExecutorRecord(state, self._launch.topology, container)
         silence = self._config.number("container.silence")
-        self._pulse = HeartbeatNode(state, self._tree.pulse(container), silence)
-        self._pulse_at = 0.0
+        self._heartbeat = HeartbeatNode(state, self._tree.pulse(container), silence)
+        self._beat_at = 0.0
         self._supervisor = Supervisor(
             container,
             self._record.incarnation,
@@ -166,7 +166,7 @@ class Executor:
             self._zygote_client.kill()
         if self._keeper is not None and not self._stopping:
             self._keeper.tick(clock.now)
-        if self._pulse_at <= clock.now:
+        if self._beat_at <= clock.now:
             self._beat(clock)
         self._publish(clock)
         self._wait(clock.now)
@@ -175,7 +175,7 @@ class Executor:
 
     def _wait(self, now: float) -> None:
         deadlines = [self._supervisor.next_deadline(), self._zygote_client.silent_after(), self._read_plan_at]
-        deadlines.append(self._pulse_at)
+        deadlines.append(self._beat_at)
         if self._keeper is not None:
             deadlines.append(self._keeper.next_deadline())
         if self._publish_at:
@@ -264,12 +264,12 @@ class Executor:
 
     def _beat(self, clock: Moment) -> None:
         """Write the heartbeat that the scheduler's process reads."""
-        self._pulse_at = clock.now + self._pulse.interval
+        self._beat_at = clock.now + self._heartbeat.interval
         # children do so for their own output, but not for that of the processes they start
         cap_logs(self._launch.logs, self._log_caps)
         self._mender.look()
         try:
-            self._pulse.beat()
+            self._heartbeat.beat()
         except (VersionConflict, NodeMissing):
             self._fence()
         except StateError as error:
@@ -403,7 +403,7 @@ def _await_execution(
         return
     except DamagedNode:
         silence = Config.from_plain(launch.config).number("container.silence")
-        pulse = HeartbeatNode(state, Tree(launch.topology).pulse(container), silence)
+        heartbeat = HeartbeatNode(state, Tree(launch.topology).pulse(container), silence)
 
     def pause(seconds: float) -> None:
         if lifeline is None:
@@ -411,7 +411,7 @@ def _await_execution(
         elif select.select([lifeline], [], [], seconds)[0]:
             os._exit(FENCED)  # the process that started this container is gone
 
-    with pulse.in_background(on_fenced=lambda: os._exit(FENCED)):
+    with heartbeat.in_background(on_fenced=lambda: os._exit(FENCED)):
         await_execution(state, launch, pause)
 
 

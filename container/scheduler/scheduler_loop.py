@@ -76,11 +76,11 @@ class SchedulerLoop:
         self._given_up: set[int] = set()
         #: containers that wait for resources, as written to the state tree
         self._waiting = (reported(state, self._tree.waiting, Waiting) or Waiting()).containers
-        self._pulses = HeartbeatReader(state, self._config.number("container.silence"))
+        self._heartbeats = HeartbeatReader(state, self._config.number("container.silence"))
         self._look_at = 0.0
         #: awaits container 0
         self._missed: SilenceDetector[int] = SilenceDetector(
-            self._config.number("container.lost"), longest=self._pulses.vigil.interval
+            self._config.number("container.lost"), longest=self._heartbeats.detector.interval
         )
         beside = self._launch.keeper == "beside"
         self._kept = KeptAlive(launch_file, self._launch, state) if beside else None
@@ -89,10 +89,10 @@ class SchedulerLoop:
 
     def run(self, on_ready: Callable[[], None]) -> None:
         """Until the topology is killed, or this process is asked to end; containers outlive the latter."""
-        pulse = HeartbeatNode(
+        heartbeat = HeartbeatNode(
             self._state, self._tree.scheduler_pulse, self._config.number("container.silence")
         )
-        with pulse.in_background(on_fenced=self._on_fenced):
+        with heartbeat.in_background(on_fenced=self._on_fenced):
             self._startup()
             on_ready()
             try:
@@ -225,16 +225,16 @@ class SchedulerLoop:
 
     def _look_for_silent(self, now: float) -> None:
         """An executor whose heartbeats have ceased is stopped, or hangs."""
-        vigil = self._pulses.vigil
-        self._look_at = now + vigil.interval
+        detector = self._heartbeats.detector
+        self._look_at = now + detector.interval
         paths = {self._tree.pulse(each): each for each in self._everyone() if self._runs(each)}
-        self._pulses.look(now, paths)
+        self._heartbeats.look(now, paths)
         # One at a time: an executor stopped while it holds a lock of the state tree blocks the heartbeats of
         # the others until it is gone, and it is the one that has been silent the longest.
-        silent = max(vigil.silent(), key=vigil.quiet, default="")
+        silent = max(detector.silent(), key=detector.quiet, default="")
         if silent:
-            how = f"silent for {vigil.quiet(silent):.0f} s"
-            self._pulses.give_up(silent)
+            how = f"silent for {detector.quiet(silent):.0f} s"
+            self._heartbeats.give_up(silent)
             if silent in paths:
                 self._on_end(paths[silent], how)
 

@@ -39,8 +39,10 @@ class SchedulerWatchdog:
         self._restarts = Restarts()
         self._started = 0.0
         tree = Tree(launch.topology)
-        self._path, self._pulse, self._leaving = tree.scheduler, tree.scheduler_pulse, tree.leaving
-        self._pulses = HeartbeatReader(state, Config.from_plain(launch.config).number("container.silence"))
+        self._path, self._heartbeat, self._leaving = tree.scheduler, tree.scheduler_pulse, tree.leaving
+        self._heartbeats = HeartbeatReader(
+            state, Config.from_plain(launch.config).number("container.silence")
+        )
         self._look_at = 0.0
         self._gone_at = 0.0
         self._host: SchedulerProcess | None = None
@@ -76,13 +78,13 @@ class SchedulerWatchdog:
             self._due, self._changed = now + GRACE, True
 
     def _look(self, now: float) -> None:
-        vigil = self._pulses.vigil
-        self._look_at = now + vigil.interval
-        self._pulses.look(now, [self._pulse])
-        if not vigil.silent():
+        detector = self._heartbeats.detector
+        self._look_at = now + detector.interval
+        self._heartbeats.look(now, [self._heartbeat])
+        if not detector.silent():
             return
-        silence = f"has been silent for {vigil.quiet(self._pulse):.0f} s"
-        self._pulses.give_up(self._pulse)
+        silence = f"has been silent for {detector.quiet(self._heartbeat):.0f} s"
+        self._heartbeats.give_up(self._heartbeat)
         with SchedulerProcess(self._state, Tree(self._launch.topology).scheduler) as host:
             if host.here:
                 # its node goes with it, and the watch on the node then starts another

@@ -35,7 +35,7 @@ class HeartbeatNode:
             node = self._state.get(self._path)
             if node.value != self._token:
                 raise
-            # a beat of ours was carried out although the state tree could not say so: it counts
+            # a beat of this process was written although the state tree reported an error: it counts
             self._version = node.version
         except DamagedNode as damage:
             # the owner of a damaged node is unknown; a successor, if there is one, takes the node over again
@@ -51,7 +51,7 @@ class HeartbeatNode:
         """Beat from a thread: for a process that may rightly be busy for long."""
         over = threading.Event()
         thread = threading.Thread(
-            target=self._keep_beating, args=(over, on_fenced), name="pulse", daemon=True
+            target=self._keep_beating, args=(over, on_fenced), name="heartbeat", daemon=True
         )
         thread.start()
         try:
@@ -88,25 +88,25 @@ class HeartbeatNode:
 
 
 class HeartbeatReader:
-    """Follows the pulses of others: what counts is that they change, and our own time in between."""
+    """Follows heartbeat nodes: what counts is that they change, timed by the clock of this process."""
 
     def __init__(self, state: StateManager, silence: float) -> None:
         self._state = state
-        self.vigil: SilenceDetector[str] = SilenceDetector(silence, longest=silence)
+        self.detector: SilenceDetector[str] = SilenceDetector(silence, longest=silence)
         self._versions: dict[str, int] = {}
 
     def look(self, now: float, paths: Iterable[str]) -> None:
         """Read these nodes. One that is not there, or was given up, is not awaited."""
         # before any time counts: an unreadable tree must not count as silence
         versions = {path: self._read(path) for path in paths}
-        self.vigil.look(now)
+        self.detector.look(now)
         for path, version in versions.items():
             if version is None:
                 self._versions.pop(path, None)
-                self.vigil.forget(path)
+                self.detector.forget(path)
             elif self._versions.get(path) != version:
                 self._versions[path] = version
-                self.vigil.hear(path)
+                self.detector.hear(path)
 
     def _read(self, path: str) -> int | None:
         try:
@@ -119,4 +119,4 @@ class HeartbeatReader:
 
     def give_up(self, path: str) -> None:
         """Await it no more until it changes."""
-        self.vigil.forget(path)
+        self.detector.forget(path)

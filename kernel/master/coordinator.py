@@ -22,7 +22,7 @@ from heronpy.kernel.tree.update import Update
 
 log = logging.getLogger(__name__)
 
-#: a write that was refused is tried again within this time, so after it there is nothing that is refused
+#: a refused write is retried within this time, so after it no write is being refused
 AGAIN_SECONDS = 3.0
 
 
@@ -34,28 +34,28 @@ class Coordinator:
         master_state: MasterState,
         background: BackgroundWorker,
         on_plan: Callable[[], None],
-        hear_executors: Callable[[], None],
+        read_executors: Callable[[], None],
         now: float,
     ) -> None:
         self._master_state = master_state
         self._complaints = RateLimitedLog(log)
-        #: what the state tree said to the last write that it refused; empty after a while without one
+        #: error of the last write that the state tree refused; empty after a while without one
         self._refused, self._refused_at, self._now = "", 0.0, now
         background.guard = self._guarded
         self._rebuild = RebuildAct(master_state, background)
-        self._restore = RestoreAct(master_state, background, hear_executors)
-        self._update = UpdateAct(master_state, on_plan, hear_executors, now)
+        self._restore = RestoreAct(master_state, background, read_executors)
+        self._update = UpdateAct(master_state, on_plan, read_executors, now)
         self._finish = FinishAct(master_state)
         self._checkpoint = CheckpointAct(master_state, background, self._finish, now)
 
     def refresh(self) -> None:
-        """Nodes that others write as well have changed."""
+        """Nodes that commands write as well have changed."""
         self._master_state.reread_update()
         self._checkpoint.refresh()
         self._restore.refresh()
 
     def look(self, now: float) -> None:
-        """Go on with whatever is to be done now; called at every beat, and now and then without one."""
+        """Do what is due now; called at every beat, and at intervals without one."""
         self._now = now
         if self._refused and now - self._refused_at > AGAIN_SECONDS:
             log.info("the state tree takes writes again")
@@ -63,7 +63,7 @@ class Coordinator:
         self._guarded(lambda: self._look(now))
 
     def _guarded(self, call: Callable[[], None]) -> None:
-        """A write that comes too late is decided again from what is there now."""
+        """A write that loses a race is decided again from what is in the tree then."""
         try:
             call()
             return
@@ -75,7 +75,7 @@ class Coordinator:
             if self._master_state.unreadable is None:
                 with contextlib.suppress(StateError):
                     self._master_state.checkpoints.read()
-        # when it cannot be read either, the next write finds that somebody was first, and comes here again
+        # if it cannot be read either, the next write fails with a version conflict, and this is repeated
         with contextlib.suppress(StateError):
             self._master_state.reread_update()
 
@@ -84,7 +84,7 @@ class Coordinator:
             self._rebuild.look(self._master_state.unreadable, now)
         elif because := self._restore.why():
             self._checkpoint.give_up(because)
-            # in this order: who hears of the next run does not go on with the update in it
+            # in this order: a task that is told of the next run must not go on with the update in it
             self._update.cancel(because, now)
             self._restore.look(because, now)
         elif self._master_state.updating is not None:
@@ -108,7 +108,7 @@ class Coordinator:
 
     @property
     def trouble(self) -> str:
-        """Why the topology stands still, or cannot write down what it has come to; empty if neither."""
+        """Why the topology stands still, or why its state cannot be written; empty if neither."""
         return self._rebuild.trouble or self._restore.trouble or self._update.trouble or self._refused
 
     def checkpoint_status(self, now: float) -> CheckpointStatus:
@@ -158,7 +158,7 @@ class Coordinator:
 
 
 def _told(node: Checkpoints) -> str:
-    """How the topology last went back further than it should have to; empty if it never did."""
+    """The last restore that did not begin with the newest checkpoint; empty if there was none."""
     if not node.went_back:
         return ""
     last = node.went_back[-1]

@@ -42,41 +42,41 @@ class RestorePoint(NamedTuple):
 
 
 class RestoreAct:
-    """At most one at a time, and before anything else."""
+    """At most one restore at a time, and before anything else."""
 
     def __init__(
-        self, master_state: MasterState, background: BackgroundWorker, hear_executors: Callable[[], None]
+        self, master_state: MasterState, background: BackgroundWorker, read_executors: Callable[[], None]
     ) -> None:
         self._master_state = master_state
         self._background = background
-        self._hear_executors = hear_executors
+        self._read_executors = read_executors
         self._because = ""
         self._deciding = Restoring()
         self._looking = False
         self._not_before = 0.0
-        #: why there is no run although everybody is there
+        #: why no run begins although all tasks are there
         self.trouble = ""
-        #: … where only a person can decide what it begins with
+        #: … where only a person can choose the checkpoint
         self.undecided = ""
         self._decision: Decision | None = None
 
     def refresh(self) -> None:
-        """A person may have decided."""
+        """A person may have chosen a checkpoint."""
         before = self._decision
         self._decision = reported(self._master_state.state, self._master_state.tree.restore, Decision)
         if self._decision not in (before, None):
             self._not_before = 0.0
 
     def why(self) -> str:
-        """Why another run must begin; empty for the one that is on."""
+        """Why another run must begin; empty if the present one goes on."""
         master_state = self._master_state
         if not master_state.has_runs:
             return ""
         self._deciding.watch(master_state.node, master_state.plan, master_state.roster)
         because = self._deciding.why(master_state.node, master_state.plan, master_state.roster)
         if because and because != self._because:
-            # Whose end is behind it has been written, but the watch may not have told us yet.
-            self._hear_executors()
+            # An executor has written which process ended, but the watch may not have fired yet.
+            self._read_executors()
             because = self._deciding.why(master_state.node, master_state.plan, master_state.roster)
         self._because = because
         return because
@@ -109,7 +109,7 @@ class RestoreAct:
         for checkpoint, why in outcome.damaged.items():
             log.error("checkpoint %d cannot be restored: %s", checkpoint, why)
         if following.bases and outcome.base is None:
-            # To begin from nothing would repeat all that was ever done: that is for a person to decide.
+            # Beginning without a checkpoint would repeat everything: that is for a person to decide.
             self._stand_still(f"no checkpoint can be read: {next(iter(outcome.damaged.values()))}", now)
             return
         repeated = following.committed_after(outcome.base) if outcome.damaged else 0
@@ -123,7 +123,7 @@ class RestoreAct:
             )
             != following
         ):
-            return  # somebody else has gone or come meanwhile
+            return  # a process has ended or started meanwhile
         self._looking = True
         newest = max((ref.id for ref in following.bases), default=0)
         self._background.run(
@@ -136,7 +136,7 @@ class RestoreAct:
     def _cleared(
         self, following: NextRun, found: RestorePoint, dropped: Exception | None, now: float
     ) -> None:
-        """The store has no manifest any more of a checkpoint that does not count from here on."""
+        """The store has no manifests any more of checkpoints that do not count in the next run."""
         self._looking = False
         if isinstance(dropped, Exception):
             self._stand_still(f"the checkpoint store cannot be written: {dropped}", now)
@@ -160,7 +160,7 @@ class RestoreAct:
         return self._decision.checkpoint if self._decision is not None and self.undecided else 0
 
     def _leave_to_a_person(self, found: RestorePoint, base: CheckpointRef, repeated: int, now: float) -> None:
-        """What is committed is never repeated, unless a person says so."""
+        """Committed transactions are never repeated, unless a person accepts it."""
         name = self._master_state.plan.topology
         many = f"{repeated} transaction{'s' if repeated != 1 else ''} that {'are' if repeated != 1 else 'is'}"
         why = (
@@ -193,7 +193,7 @@ class RestoreAct:
                 begun_at=time.time(),
                 members=following.members,
                 managers=following.managers,
-                # whatever is still on its way for a checkpoint is of an earlier run
+                # parts of a checkpoint that are still in flight belong to an earlier run
                 aborted=node.started,
                 complete=tuple(ref for ref in node.complete if ref.id not in found.damaged),
                 went_back=went_back,
@@ -210,7 +210,7 @@ class RestoreAct:
 
 
 def _readable(open_store: Callable[[], CheckpointStore], following: NextRun, decided: int) -> RestorePoint:
-    """`decided`: the newest that a person wants; 0 for the newest there is."""
+    """`decided` is the newest checkpoint that a person allows; 0 for no limit."""
     damaged: dict[int, str] = {}
     for ref in following.bases:
         if decided and ref.id > decided:

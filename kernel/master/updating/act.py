@@ -29,39 +29,39 @@ from heronpy.kernel.tree.update import CLOSED, Update, UpdateFailure
 
 log = logging.getLogger(__name__)
 
-#: moves that may follow one another before others get their turn
+#: moves in one turn, so that other work is not kept waiting
 MOVES_PER_TURN = 16
 
 
 class UpdateAct:
-    """One update after the other. The order of writes, and what a master finds that dies between two of them:
+    """One update after the other. The order of writes, and what a new master finds after a crash in between:
 
-    next_plan, then prepare: a plan that no update speaks of; it is written again.
-    members of the run, then the plan in force: a run with members that no plan has, whom nobody misses. The
-        other way round a new task would be taken for one that was replaced, and a restore would begin.
+    next_plan, then prepare: a plan that no update refers to; it is written again.
+    members of the run, then the plan in force: a run with members that are in no plan, without effect. The
+        other way round a new task would look like a replaced one, and a restore would begin.
     handovers (load), then the plan in force: the old plan in force, so it is rolled back. The other way round
         the new one would be in force without its state.
     the plan in force, then release: the new plan in force, so it goes on with release.
-    release, then the packing: those who retire live a little longer.
-    the packing, then done: nothing is left to do but to say so.
+    release, then the packing: retiring tasks live a little longer.
+    the packing, then done: only the phase is left to be written.
     """
 
     def __init__(
         self,
         master_state: MasterState,
         on_plan: Callable[[], None],
-        hear_executors: Callable[[], None],
+        read_executors: Callable[[], None],
         now: float,
     ) -> None:
         self._master_state = master_state
         self._on_plan = on_plan
-        self._hear_executors = hear_executors
+        self._read_executors = read_executors
         self._now = now
         self._deciding = Updating(master_state.incarnation, master_state.config["update.timeout"])
         #: requests to start a container again, by name
         self._asked: set[str] = set()
         self.waits_for: list[str] = []
-        #: what has to be told of one that takes too long and cannot be undone any more
+        #: shown for an update that takes too long and cannot be rolled back any more
         self.trouble = ""
 
     def look(self, now: float, *, owed: bool = False) -> bool:
@@ -75,8 +75,8 @@ class UpdateAct:
                 return True
             here, move = self._decide(now, owed=owed)
             if isinstance(move, Commit):
-                # whose end has been written must not be put in force as if it were there
-                self._hear_executors()
+                # the plan must not be put in force with a task whose end has just been written
+                self._read_executors()
                 here, move = self._decide(now, owed=owed)
             if isinstance(move, Wait | Restart):
                 self._wait(move)
@@ -96,7 +96,7 @@ class UpdateAct:
             self._restart(move.containers)
 
     def cancel(self, reason: str, now: float) -> None:
-        """Roll back what is not in force yet; what is goes on."""
+        """Roll the update back unless its plan is in force, in which case it goes on."""
         update, master_state = self._master_state.updating, self._master_state
         if update is None or update.phase not in ("prepare", "cut", "load"):
             return
@@ -164,7 +164,7 @@ class UpdateAct:
             raise Changed(msg) from error
         step("update.next_plan.written")
         self._write(msgspec.structs.replace(update, phase="prepare"))
-        # the new containers have to be heard
+        # from now on beats of the new containers count
         self._on_plan()
 
     def _commit(self, move: Commit) -> None:
@@ -201,7 +201,7 @@ class UpdateAct:
         step("update.packing.written")
 
     def _restart(self, containers: list[int]) -> None:
-        """Ask once; of what failed, again. Whether it was done is seen by who is heard."""
+        """Request each restart once, and again if it failed; new incarnations show that it is done."""
         master_state, update = self._master_state, self._master_state.updating
         assert update is not None
         for container in containers:
@@ -220,7 +220,7 @@ class UpdateAct:
 
 
 def _asked_for(update: Update) -> str:
-    """What is to change, and who wants it."""
+    """What is to change, and the user who asked for it."""
     what = [f"{component}={count}" for component, count in update.wanted.items()]
     what += [f"restart of container {container}" for container in update.containers]
     return f"({', '.join(what) or update.kind}; asked for by {update.requested_by or 'an unnamed user'})"

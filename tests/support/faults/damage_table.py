@@ -131,7 +131,7 @@ def _pulse(stand: Stand) -> str:
     reader = HeartbeatReader(stand.state, 8.0)
     path = TREE.pulse(1)
     reader._versions[path] = -1  # it was heard before
-    reader.vigil.hear(path)
+    reader.detector.hear(path)
     reader.look(1.0, [path])
     if path not in reader._versions:
         return "forgotten"

@@ -85,7 +85,7 @@ def host(config: Config, distant: DistantState) -> Iterator[Callable[[Quiet], Sc
 
 
 def test_that_the_tree_cannot_be_read_is_nobodys_silence(state: StateManager, distant: DistantState) -> None:
-    pulse, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(distant, SILENCE)
+    heartbeat, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(distant, SILENCE)
     reader.look(0.0, [PATH])
     distant.out_of_reach = True
     for second in range(1, 100):
@@ -93,24 +93,24 @@ def test_that_the_tree_cannot_be_read_is_nobodys_silence(state: StateManager, di
             reader.look(float(second), [PATH])
     distant.come_back()
     reader.look(100.0, [PATH])
-    assert reader.vigil.silent() == []
-    pulse.beat()
+    assert reader.detector.silent() == []
+    heartbeat.beat()
     reader.look(101.0, [PATH])
-    assert reader.vigil.quiet(PATH) == 0
+    assert reader.detector.quiet(PATH) == 0
 
 
 def test_a_pulse_that_was_taken_for_dead_beats_again_unless_another_has_its_place(
     state: StateManager, distant: DistantState
 ) -> None:
-    pulse = HeartbeatNode(distant, PATH, SILENCE)
+    heartbeat = HeartbeatNode(distant, PATH, SILENCE)
     distant.come_back(lost=PATH)
-    pulse.beat()
-    pulse.beat()
+    heartbeat.beat()
+    heartbeat.beat()
     assert state.exists(PATH)
     distant.come_back(lost=PATH)
     successor = HeartbeatNode(state, PATH, SILENCE)
     with pytest.raises(VersionConflict):
-        pulse.beat()
+        heartbeat.beat()
     successor.beat()
 
 

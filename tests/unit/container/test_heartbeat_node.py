@@ -42,53 +42,55 @@ def unheard(state: StateManager) -> Callable[..., int]:
     return set_
 
 
-def silent_after(reader: HeartbeatReader, pulse: HeartbeatNode, looks: int, *, beating: bool) -> list[str]:
+def silent_after(
+    reader: HeartbeatReader, heartbeat: HeartbeatNode, looks: int, *, beating: bool
+) -> list[str]:
     """Read as often, one interval apart."""
     start = time.monotonic()
     for look in range(looks):
         if beating:
-            pulse.beat()
-        reader.look(start + look * reader.vigil.interval, [PATH])
-    return reader.vigil.silent()
+            heartbeat.beat()
+        reader.look(start + look * reader.detector.interval, [PATH])
+    return reader.detector.silent()
 
 
 def test_a_pulse_that_stands_still_is_silent_until_it_moves(state: StateManager) -> None:
-    pulse, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(state, SILENCE)
-    assert silent_after(reader, pulse, 50, beating=True) == []
-    assert silent_after(reader, pulse, 12, beating=False) == [PATH]
-    assert reader.vigil.quiet(PATH) >= SILENCE
-    assert silent_after(reader, pulse, 1, beating=True) == []
+    heartbeat, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(state, SILENCE)
+    assert silent_after(reader, heartbeat, 50, beating=True) == []
+    assert silent_after(reader, heartbeat, 12, beating=False) == [PATH]
+    assert reader.detector.quiet(PATH) >= SILENCE
+    assert silent_after(reader, heartbeat, 1, beating=True) == []
 
 
 def test_one_that_was_given_up_is_awaited_again_when_it_moves(state: StateManager) -> None:
-    pulse, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(state, SILENCE)
-    assert silent_after(reader, pulse, 12, beating=False) == [PATH]
+    heartbeat, reader = HeartbeatNode(state, PATH, SILENCE), HeartbeatReader(state, SILENCE)
+    assert silent_after(reader, heartbeat, 12, beating=False) == [PATH]
     reader.give_up(PATH)
-    assert silent_after(reader, pulse, 12, beating=False) == []
-    assert silent_after(reader, pulse, 1, beating=True) == []
-    assert silent_after(reader, pulse, 12, beating=False) == [PATH]
+    assert silent_after(reader, heartbeat, 12, beating=False) == []
+    assert silent_after(reader, heartbeat, 1, beating=True) == []
+    assert silent_after(reader, heartbeat, 12, beating=False) == [PATH]
 
 
 def test_a_write_that_was_carried_out_unheard_fences_nobody(
     state: StateManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when ZooKeeper loses its majority between the write and the answer."""
-    pulse, record = HeartbeatNode(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
+    heartbeat, record = HeartbeatNode(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
     child = ChildView(pid=1, state="running", restarts=0, last_exit="", since=0.0)
     with monkeypatch.context() as patch:
         patch.setattr(state, "set", unheard(state))
         with pytest.raises(StateError, match="no answer"):
-            pulse.beat()
+            heartbeat.beat()
         with pytest.raises(StateError, match="no answer"):
             record.publish({"a": child})
-    pulse.beat()
+    heartbeat.beat()
     assert record.is_ours()
     record.publish({"a": child, "b": child})
     published = msgspec.json.decode(state.get(record.path).value, type=ExecutorNode)
     assert set(published.children) == {"a", "b"}
     HeartbeatNode(state, PATH, SILENCE), ExecutorRecord(state, "words", 1)
     with pytest.raises(VersionConflict):
-        pulse.beat()
+        heartbeat.beat()
     assert not record.is_ours()
     with pytest.raises(VersionConflict):
         record.publish({"a": child})
@@ -129,13 +131,13 @@ def test_nobody_is_awaited_who_never_had_a_pulse_or_has_ended(
 ) -> None:
     reader = HeartbeatReader(state, SILENCE)
     reader.look(0.0, [PATH])
-    assert not reader.vigil.awaits(PATH)
+    assert not reader.detector.awaits(PATH)
     HeartbeatNode(other, PATH, SILENCE)
     reader.look(0.0, [PATH])
-    assert reader.vigil.awaits(PATH)
+    assert reader.detector.awaits(PATH)
     other.close()
     reader.look(0.0, [PATH])
-    assert not reader.vigil.awaits(PATH)
+    assert not reader.detector.awaits(PATH)
 
 
 def test_a_successor_takes_the_pulse_from_one_that_was_stopped(
@@ -150,23 +152,23 @@ def test_a_successor_takes_the_pulse_from_one_that_was_stopped(
 
 
 def test_a_pulse_does_not_bring_a_killed_topology_back(state: StateManager) -> None:
-    pulse = HeartbeatNode(state, PATH, SILENCE)
+    heartbeat = HeartbeatNode(state, PATH, SILENCE)
     state.delete(Tree("words").root, recursive=True)
     with pytest.raises(NodeMissing):
-        pulse.beat()
+        heartbeat.beat()
     assert state.children("/") == []
 
 
 def test_pulses_wake_nobody_who_watches_something_else(state: StateManager) -> None:
     tree = Tree("words")
-    pulse = HeartbeatNode(state, PATH, SILENCE)
+    heartbeat = HeartbeatNode(state, PATH, SILENCE)
     woken = threading.Event()
     watches = [
         state.watch(path, woken.set)
         for path in (tree.executor(1), tree.stream_manager(1), tree.requests, tree.scheduler, tree.master)
     ]
     for _ in range(5):
-        pulse.beat()
+        heartbeat.beat()
     assert not woken.wait(0.3)
     state.set(tree.executor(1), b"")
     assert woken.wait(10)
@@ -175,9 +177,9 @@ def test_pulses_wake_nobody_who_watches_something_else(state: StateManager) -> N
 
 
 def test_it_beats_in_the_background_until_it_is_fenced(state: StateManager, other: StateManager) -> None:
-    pulse, fenced = HeartbeatNode(state, PATH, 0.08), threading.Event()
+    heartbeat, fenced = HeartbeatNode(state, PATH, 0.08), threading.Event()
     first = state.get(PATH).version
-    with pulse.in_background(fenced.set):
+    with heartbeat.in_background(fenced.set):
         eventually(lambda: state.get(PATH).version > first + 3)
         assert not fenced.is_set()
         HeartbeatNode(other, PATH, SILENCE)
