@@ -11,7 +11,7 @@ class HeronError(Exception):
 
 
 class UserError(HeronError):
-    """Somebody's input is wrong: shown as one line that says what to do, never with a traceback."""
+    """The user's input is wrong: shown as one line that says what to do, without a traceback."""
 
     exit_code = 1
     #: frames of the user's own code, shown above that line
@@ -79,7 +79,7 @@ class NodeExists(StateError):
 
 
 class VersionConflict(StateError):
-    """Somebody else changed the node first: read it again, then decide again."""
+    """Another process changed the node first: read it again, then decide again."""
 
 
 class StoreError(UserError):

@@ -1,4 +1,4 @@
-"""The formats of all that is stored: which ones this version writes and reads, and what it says of others.
+"""The formats of all that is stored: which ones this version writes and reads, and errors for others.
 
 A format gets its next number when this version would write what earlier ones read wrongly, or not at all. A
 field with a default is no reason for that.
@@ -63,7 +63,7 @@ class Format(NamedTuple):
         return msgspec.json.decode(data, type=kind)
 
     def is_other(self, data: bytes) -> bool:
-        """Whether it says of itself that it has a format which this version does not read."""
+        """Whether its header has a format that this version does not read."""
         try:
             return msgspec.json.decode(data, type=Head).format not in self.read
         except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What tasks keep, as they say themselves, and what of it another plan cannot hand on. Decides; does no I/O.
+"""State that tasks report, and which of it another plan could not take over. Decides; does no I/O.
 
 `update` asks before it begins, the Topology Master at the cut, `submit --from` of a checkpoint: all get the
 same answer for the same change.
@@ -49,7 +49,7 @@ def objections(before: PhysicalPlan, after: PhysicalPlan, held: Mapping[int, Kep
 def not_divisible(
     component: Component, own: Mapping[str, int], ending: Collection[str], *, more: bool
 ) -> str:
-    """Why states that belong to tasks cannot go along when the number of tasks changes; empty if they can.
+    """Why state that belongs to tasks is lost when the number of tasks changes; empty if it is not.
 
     `own` is label → entries, `ending` the labels of tasks that end, and `more` says whether others begin.
     """

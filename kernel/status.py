@@ -8,7 +8,7 @@ from heronpy.kernel.kept_state import KeptState
 
 
 class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One task, as last heard of."""
+    """One task, as of its last beat."""
 
     task: int
     component: str
@@ -76,7 +76,7 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One container, as last heard of."""
+    """One container, as of its last beat."""
 
     id: int
     #: running, missing, failed (given up), unknown (no master)
@@ -93,11 +93,11 @@ class ContainerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backpressure(msgspec.Struct, frozen=True, kw_only=True):
-    """A task that is too slow for those before it, and whom it holds up."""
+    """A task that is too slow for its emitters, and the tasks that it holds up."""
 
     culprit: str
     container: int
-    #: wall-clock second from which on somebody has waited for it
+    #: wall-clock second since which a task has waited for it
     since: float
     seconds: float
     #: the spouts that pause because of it, directly or through bolts
@@ -130,7 +130,7 @@ class CheckpointStatus(msgspec.Struct, frozen=True, kw_only=True):
     #: effectively once: number of the run, and of the restores that led to it
     run: int = 0
     restores: int = 0
-    #: wall-clock second of the last restore, and who or what made it necessary
+    #: wall-clock second of the last restore, and its cause
     restored_at: float = 0.0
     restored_because: str = ""
     #: why the topology stands still until a person has decided what it begins with
@@ -156,7 +156,7 @@ class UpdateStatus(msgspec.Struct, frozen=True, kw_only=True):
     requested_at: float = 0.0
     #: components whose input has been cut so far
     cut: tuple[str, ...] = ()
-    #: whom it waits for, and what they are doing
+    #: the tasks it waits for, and what each is doing
     waits_for: tuple[str, ...] = ()
     #: why it is being rolled back
     reason: str = ""
@@ -169,7 +169,7 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     #: STARTING, RUNNING, PAUSED, DEGRADED (something that ran does not), FAILED (something was given up),
     #: UNREACHABLE (no master)
     state: str
-    #: one line saying who is missing, empty when nobody is
+    #: one line with what is missing or wrong; empty if nothing is
     reason: str = ""
     #: wall-clock second of the answer, on the master's clock as all others here; 0 without a master
     at: float = 0.0

@@ -12,6 +12,6 @@ EVENT: Final = "heronpy.step"
 def step(name: str) -> None:
     """Announce that a step has been taken, as an audit event of this process.
 
-    Costs next to nothing while nobody listens. `docs/steps.md` lists every name.
+    Costs next to nothing without an audit hook. `docs/steps.md` lists every name.
     """
     sys.audit(EVENT, name)

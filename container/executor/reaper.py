@@ -29,9 +29,9 @@ def reap() -> Iterator[tuple[int, int]]:
 
 
 def end_strangers(known: Set[int], *, same_session: bool = False) -> None:
-    """Kill and reap every child of ours that is not known: what our children left behind.
+    """Kill and reap every child of this process that is not known: what ended children left behind.
 
-    A killed stranger's own children become ours in turn, so this goes on until there is none.
+    The children of a killed process are inherited by this one, so this repeats until there is none.
     """
     while strangers := _strangers(known, same_session):
         for stranger in strangers:

@@ -59,14 +59,14 @@ class SupervisedChild:
         self.incarnation = 0
         #: the last one that has ended
         self.gone = 0
-        #: our end of it, None while it is not started
+        #: this process's end of the lifeline, None while the child is not started
         self.lifeline: socket.socket | None = None
         self.started = 0.0
         #: when to start it, while it is not started
         self.due = clock.now
         #: when to send SIGKILL, while it is leaving
         self.patience: float | None = None
-        #: why we killed it, while it is not reaped
+        #: why it was killed, until it is reaped
         self.verdict = ""
         self.last_exit = ""
         self.since = clock.wall

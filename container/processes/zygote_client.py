@@ -43,7 +43,7 @@ def spawn(launch_file: str, start: Start, lifeline: int, command: Sequence[str] 
 
 def _start(argv: list[str], inherited: int) -> int:
     os.set_inheritable(inherited, True)
-    # Python ignores SIGPIPE for itself; everything else is as it was for us
+    # Python ignores SIGPIPE, and the child must not inherit that; all other signals are as they were
     return os.posix_spawn(argv[0], argv, os.environ, setsigdef=[signal.SIGPIPE])
 
 

@@ -1,4 +1,4 @@
-"""The socket between an executor and a child: bytes say that the child lives, an open end that both do."""
+"""The socket between an executor and a child: bytes are heartbeats, and its end shows that one is gone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def hold(reactor: Reactor, descriptor: int, silence: float) -> None:
 
 
 def has_beaten(line: socket.socket) -> bool:
-    """Whether the child gave a sign since the last call."""
+    """Whether the child has sent a heartbeat since the last call."""
     try:
         return bool(line.recv(4096))
     except (BlockingIOError, ConnectionResetError):

@@ -28,7 +28,7 @@ class SilenceDetector(Generic[Who]):
         self._looked: float | None = None
         self._time = 0.0
         self._heard: dict[Who, float] = {}
-        #: of those who have more than the usual patience
+        #: allowed silence where it is longer than `patience`
         self._allowed: dict[Who, float] = {}
 
     def look(self, now: float) -> None:
@@ -64,5 +64,5 @@ class SilenceDetector(Generic[Who]):
         return self._time - self._heard.get(who, self._time)
 
     def silent(self) -> list[Who]:
-        """Those who have been quiet for longer than the patience."""
+        """Processes that have been quiet for longer than they may."""
         return [who for who in self._heard if self.quiet(who) > self._allowed.get(who, self.patience)]

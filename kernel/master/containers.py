@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Containers:
-    """Those of the plan in force, and of the one to come."""
+    """The containers of the plan in force, and of the next one."""
 
     def __init__(self, master_state: MasterState, board: Board, follower: NodeFollower, lost: float) -> None:
         self._master_state = master_state
@@ -31,14 +31,14 @@ class Containers:
         self._starts: dict[int, tuple[int, int]] = {}
         #: path → the registration that was last there
         self._known: dict[str, Registration] = {}
-        #: of use again, while somebody may still be asked to replace them
+        #: reachable again, while the request to replace them may still be in the state tree
         self._unwanted: set[int] = set()
-        #: how often to look for those that are lost
+        #: seconds between two checks for lost containers
         self.interval = self._lost.interval
 
     def follow(self) -> None:
-        """The plan is another one, or another is to come."""
-        # Whoever is only to come is not asked for again: the update waits for it, and rolls back.
+        """The plan has changed, or there is a next one."""
+        # A container of the next plan alone is not replaced: the update waits for it, and rolls back.
         self._lost.expect(self._master_state.plan.containers())
         tree = self._master_state.tree
         for container in self._master_state.containers():
@@ -50,7 +50,7 @@ class Containers:
             )
 
     def keys(self) -> list[str]:
-        """Of the managers that may talk to us; also of those who are about to end, until they are gone."""
+        """Public keys of the managers that may connect; also of leaving ones, until they have ended."""
         tree = self._master_state.tree
         registered = {int(name) for name in self._master_state.state.children(tree.containers)}
         return [
@@ -61,7 +61,7 @@ class Containers:
         ]
 
     def _registered(self, path: str) -> Registration | None:
-        """As last read while it is damaged: its owner writes it again."""
+        """The registration as last read while the node is damaged: its owner writes it again."""
         try:
             found = read(self._master_state.state, path, Registration)
         except DamagedNode as damage:
@@ -72,7 +72,7 @@ class Containers:
         return found
 
     def refresh(self) -> None:
-        """Read what the executors say of their children, and who was given up."""
+        """Read what the executors publish about their children, and which containers were given up."""
         executors = {
             container: executor
             for container in self._master_state.containers()
@@ -87,7 +87,7 @@ class Containers:
         self._board.given_up = self._given_up()
 
     def _executor(self, container: int) -> ExecutorNode | None:
-        """As last read while it is damaged: nobody has ended by that, or come."""
+        """As last read while it is damaged: damage does not mean that a process has ended or started."""
         try:
             return read(self._master_state.state, self._master_state.tree.executor(container), ExecutorNode)
         except DamagedNode as damage:
@@ -112,14 +112,14 @@ class Containers:
 
     def _withdraw(self) -> None:
         for container in sorted(self._unwanted - set(self._lost.asked)):
-            # what cannot be withdrawn now is with the next word that we hear
+            # what cannot be withdrawn now is tried again with the next beat
             with contextlib.suppress(StateError):
                 withdraw_replacement(self._master_state.state, self._master_state.plan.topology, container)
                 self._unwanted.discard(container)
         self._unwanted -= set(self._lost.asked)
 
     def _note_starts(self, container: int, executor: ExecutorNode) -> None:
-        """A container that is new, or whose Stream Manager is started again and again, is not lost."""
+        """A container that is new, or whose Stream Manager keeps restarting, is not lost."""
         manager = executor.children.get(manager_name(STREAM_MANAGER, container))
         starts = executor.incarnation, manager.restarts if manager is not None else 0
         if self._starts.get(container) != starts:

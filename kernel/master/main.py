@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: how often a change of the topology's state is looked for, to be told in the log
+#: seconds between two checks whether the topology's state has changed, which is logged
 TELL = 1.0
-#: how often the acts get their turn although nobody has said anything: time passes, too
+#: seconds between two turns of the coordinator without a message: timeouts must be noticed, too
 LOOK = 0.1
 
 
@@ -100,9 +100,9 @@ class TopologyMaster:
         self._gatekeeper = transport.gatekeeper
         self._router = transport.router_tcp()
         self._mailbox = Mailbox(self._router, log)
-        #: for commands of the same user on this machine, who need not register
+        #: for commands of the same user on this machine, which need not register
         self._local = transport.router_ipc(local) if local else None
-        #: for those who are on another machine
+        #: for commands on another machine
         self._logs = LogServer(logs, self._router) if logs is not None else None
         self._local_logs = (
             LogServer(logs, self._local) if logs is not None and self._local is not None else None
@@ -118,9 +118,9 @@ class TopologyMaster:
         #: what the spouts should be doing, as last read
         self._live = RUNNING
         self._complaints = RateLimitedLog(log)
-        #: which node must be readable before anything is done; empty when all are
+        #: the node that must become readable before this master acts; empty when all are
         self._stuck = "it has not begun"
-        #: state and reason, as last told in the log
+        #: state and reason, as last logged
         self._told = ""
         self._coordinator = Coordinator(
             master_state, BackgroundWorker(reactor), self._on_plan, self._containers.refresh, time.monotonic()
@@ -139,14 +139,14 @@ class TopologyMaster:
         self._follower.follow(self._tree.restore)
         self._containers.follow()
         self._admit()
-        # Registered before anything is taken over: a master that comes too late takes nothing.
+        # Registered before anything is taken over: a replaced master must take over nothing.
         self._register()
         if self._reactor.stopping:
             return
         begin_when_readable(self._reactor, self._begin)
 
     def _begin(self) -> None:
-        """From here on this master acts; DamagedNode if what a predecessor was doing cannot be read."""
+        """This master acts from here on; DamagedNode if the state of its predecessor cannot be read."""
         try:
             self._master_state.take_over()
         except Replaced as replaced:
@@ -210,7 +210,7 @@ class TopologyMaster:
         )
 
     def _register(self) -> None:
-        """Hold the master's node: against a predecessor that is stopped or dying, not against a successor."""
+        """Own the master's node: taken from a predecessor that is stopped or dying, left to a successor."""
         while (found := reported(self._state, self._tree.master, Registration)) != self._registration:
             if found is not None and found.incarnation > self._registration.incarnation:
                 log.error("another master has this topology: ending")
@@ -231,9 +231,9 @@ class TopologyMaster:
         self._containers.follow()
 
     def _refresh(self) -> None:
-        """Who may talk to us, what the executors say of their children, what somebody asks for."""
+        """Read again the keys that are admitted, the executors' children and pending requests."""
         if self._state.session != self._session:
-            # A successor may have our node already; if not, it gets it when our executor has seen us end.
+            # A successor may own the node already, or takes it once the executor has seen this one end.
             log.error("the state tree has ended this master's session: ending")
             self._reactor.stop()
             return
@@ -257,7 +257,7 @@ class TopologyMaster:
         except Replaced as replaced:
             self._leave(replaced)
         except StateError as error:
-            # decided again at the next look: a write that did happen is then found by its version
+            # decided again at the next turn: a write that did happen is then found by its version
             self._complaints.warning("could not act: %s", error)
 
     def _leave(self, replaced: Replaced) -> None:
@@ -303,7 +303,7 @@ class TopologyMaster:
             self._live = live.state if live is not None else RUNNING
 
     def _status(self) -> TopologyStatus:
-        """What is known here, without a look at the state tree."""
+        """What is known here, without reading the state tree."""
         update = self._master_state.updating
         self._board.excused = update.containers if update is not None else ()
         status = self._board.status(time.monotonic(), time.time(), self._live)

@@ -1,4 +1,4 @@
-"""What the acts of a Topology Master share: the plan in force, which tasks run, the nodes that it writes."""
+"""What the parts of a Topology Master share: the plan in force, which tasks run, the nodes it writes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class MasterState:
         self.execution = needed(state, tree.execution, Execution)
         self.mender = Mender(state)
         self.checkpoints = FencedNode(state, tree.checkpoints, Checkpoints, incarnation, self.mender.tell)
-        #: the node `checkpoints` that a predecessor left damaged: nothing is known of what it said
+        #: the damage of the node `checkpoints`, if a predecessor left it damaged: its value is not known
         self.unreadable: DamagedNode | None = None
         self.update = FencedNode(state, tree.update, Update, incarnation, self.mender.tell)
         self._packing: PackingPlan | None = None
@@ -58,7 +58,7 @@ class MasterState:
 
     @property
     def prefix(self) -> str:
-        """Of what this topology has in the checkpoint store."""
+        """Of this topology's objects in the checkpoint store."""
         return own_prefix(self.plan.topology, self.execution.id)
 
     @property
@@ -71,12 +71,12 @@ class MasterState:
 
     @property
     def updating(self) -> Update | None:
-        """The update that runs, or is to."""
+        """The update that runs or is proposed."""
         update = self.update.value
         return update if update is not None and update.phase not in CLOSED else None
 
     def store(self) -> CheckpointStore:
-        """Opened when it is first needed: what is wrong with it must not keep a topology from running.
+        """Opened when it is first needed: a broken store must not keep a topology from running.
 
         For work in the background only, which is one thread.
         """
@@ -85,7 +85,7 @@ class MasterState:
         return self._store
 
     def containers(self) -> list[int]:
-        """Of the plan in force, and of the one to come."""
+        """The containers of the plan in force and of the next one."""
         coming = self.coming.containers() if self.coming is not None and self.updating else []
         return sorted({*self.plan.containers(), *coming})
 
@@ -97,7 +97,7 @@ class MasterState:
         return {handover.task: handover.incarnation for handover in update.handovers}
 
     def take_over(self) -> None:
-        """Begin as the only master: after this, whatever a predecessor still writes is refused, or harmless.
+        """Begin as the only master: from now on writes of a predecessor are refused, or harmless.
 
         A checkpoint that it had begun is given up: it is not known which tasks have stored their part.
         DamagedNode if it is not known which plan comes next; then this may be tried again.
@@ -111,7 +111,7 @@ class MasterState:
             self._take_over_update()
 
     def take_over_checkpoints(self) -> None:
-        """Make the node ours, or note that it cannot be read."""
+        """Write the node as this master, or note that it cannot be read."""
         try:
             while not self._take_over_checkpoints():
                 continue
@@ -129,7 +129,7 @@ class MasterState:
         try:
             self.checkpoints.write(node)
         except Changed:
-            return False  # a predecessor's last word: ours goes on top of it
+            return False  # a predecessor has written once more: read and write again
         step("checkpoint.taken_over")
         if begun:
             log.warning("checkpoint %d was given up: %s", begun, TAKEN_OVER)
@@ -137,7 +137,7 @@ class MasterState:
 
     def _take_over_update(self) -> None:
         # First the plan is written as it is: a predecessor that was about to commit has read an earlier
-        # version, and cannot put the next plan in force after we have rolled back.
+        # version, and cannot put the next plan in force after this one has rolled back.
         self._write_plan()
 
     def _write_plan(self) -> None:
@@ -146,7 +146,7 @@ class MasterState:
                 self.tree.physical_plan, self.plan.to_json(), version=self._plan_version
             )
         except VersionConflict:
-            # … and if it has just done so, we roll forward
+            # … and if it has just done so, the update goes forward
             self.reread_plan()
             self._write_plan()
 
@@ -206,7 +206,7 @@ class MasterState:
         return self._live
 
     def reread_update(self) -> Update | None:
-        """Somebody may have asked for one."""
+        """Read the node again: a command may have proposed an update."""
         self.update.read()
         update = self.updating
         coming = read(self.state, self.tree.next_plan, PhysicalPlan) if update is not None else None
@@ -218,7 +218,7 @@ class MasterState:
         self.plan, self._plan_version = self._written_plan()
 
     def write_coming(self, plan: PhysicalPlan) -> None:
-        """Before the update says that there is one."""
+        """Write the next plan, before the update refers to it."""
         try:
             version = self.state.get(self.tree.next_plan).version
             self.state.set(self.tree.next_plan, plan.to_json(), version=version)

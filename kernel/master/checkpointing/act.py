@@ -34,13 +34,13 @@ class CheckpointAct:
         self._finish = finish
         self.deciding = Checkpointing(self._interval(), master_state.config["checkpoint.timeout"], now)
         self._writing = False
-        #: those that the checkpoint which runs was begun for, or after
+        #: demands that the running checkpoint answers: they were there when it began
         self._demands: list[str] = []
-        #: manifests of what is kept, so that each is read once
+        #: manifests of the kept checkpoints, so that each is read once
         self._manifests: dict[CheckpointRef, Manifest] = {}
 
     def look(self, now: float) -> None:
-        """Go on with the one that runs, or begin one if it is time."""
+        """Go on with the checkpoint that runs, or begin one if it is due."""
         deciding, master_state = self.deciding, self._master_state
         if deciding.round is None:
             if not self._writing:
@@ -56,30 +56,30 @@ class CheckpointAct:
 
     @property
     def owed(self) -> bool:
-        """Whether everybody has to be saved by the plan in force before there can be another.
+        """Whether a checkpoint of the plan in force must be complete before the next update.
 
-        Effectively once, what tasks that retired have left to others, as open transactions, counts from the
-        next checkpoint on: until then it would be handed on by somebody who has not made it his own.
+        At effectively once, tasks take over open transactions of retired tasks with the next checkpoint. A
+        second update before it would hand over what has not been taken over yet.
         """
         node, plan = self._master_state.node, self._master_state.plan
         saved_by = node.complete[-1].epoch if node.complete else FIRST_EPOCH
         return self._master_state.has_runs and saved_by < plan.epoch
 
     def refresh(self) -> None:
-        """Somebody may have asked for one, or wants them more or less often."""
+        """Read demands and the interval again: a command may have changed either."""
         asked = pending_demands(self._master_state.state, self._master_state.plan.topology)
         self.deciding.demanded = any(path not in self._demands for path in asked)
         self.deciding.interval = self._interval()
 
     def _interval(self) -> float:
-        """As the topology wants it now."""
+        """As configured now; it can change while the topology runs."""
         master_state = self._master_state
         return checkpoint_interval(
             in_effect(master_state.plan.logical, master_state.live()), master_state.config
         )
 
     def give_up(self, reason: str) -> None:
-        """End the one that runs, if any: no task need store anything more for it."""
+        """Abort the checkpoint that runs, if any: tasks store nothing more for it."""
         current = self.deciding.round
         if current is None or self._is_complete(current):
             return
@@ -106,7 +106,7 @@ class CheckpointAct:
         due = deciding.due(now, owed=self.owed or self._finish.needs_checkpoint, unchanged=unchanged)
         if not due or deciding.obstacles(master_state.node, master_state.plan, master_state.roster):
             return
-        # who asks from now on gets the next one: this one may have begun without knowing of it
+        # demands made from now on are answered by the next one: tasks may have begun this one before them
         self._demands = pending_demands(master_state.state, master_state.plan.topology)
         step("checkpoint.starting")
         node = master_state.node
@@ -158,7 +158,7 @@ class CheckpointAct:
         self._is_complete(current)
 
     def _is_complete(self, current: Round) -> bool:
-        """Whether the node has it: also after a write that failed although it was done.
+        """Whether the node has it; also after a write that reported an error but was carried out.
 
         Its manifest must not be written again then, since the node has the checksum of the first.
         """

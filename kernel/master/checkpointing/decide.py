@@ -1,4 +1,4 @@
-"""When a checkpoint begins, who must store what for it, and when it is complete or given up.
+"""When a checkpoint begins, which tasks must store a part, and when it is complete or given up.
 
 Decides; does no I/O and has no clock of its own.
 """
@@ -12,7 +12,7 @@ from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.master.knowledge.roster import Roster, named, parts_of
 from heronpy.kernel.plans import PhysicalPlan, PlacedTask
 
-#: seconds from one that is owed to the next attempt, if it is given up
+#: seconds until a checkpoint that an update waits for is tried again, if it is given up
 AGAIN = 1.0
 
 
@@ -24,9 +24,9 @@ class Round(NamedTuple):
     plan: PhysicalPlan
     members: dict[int, int]
     began: float
-    #: what each has stored so far
+    #: the parts that each task has stored so far
     parts: dict[int, tuple[StoredPart, ...]]
-    #: … and how many transactions it commits with it
+    #: … and the number of transactions that it commits
     transactions: dict[int, int]
 
     def missing(self) -> list[PlacedTask]:
@@ -41,17 +41,17 @@ class Checkpointing:
     """One checkpoint at a time."""
 
     def __init__(self, interval: float, timeout: float, now: float) -> None:
-        #: 0 for never by itself
+        #: 0 for on demand only
         self.interval = interval
         self._timeout = timeout
-        #: from when on the interval is counted
+        #: when the current interval began
         self._last = now
         self.round: Round | None = None
-        #: somebody has asked for one
+        #: whether a command has asked for one
         self.demanded = False
 
     def due(self, now: float, *, owed: bool = False, unchanged: bool = False) -> bool:
-        """Whether one is to begin.
+        """Whether a checkpoint is due.
 
         `owed`: something waits for it. `unchanged`: it would be the same as the newest complete one.
         """
@@ -69,17 +69,17 @@ class Checkpointing:
         return all(roster.beat(task).unchanged_since == newest for task in plan.tasks)
 
     def obstacles(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster) -> list[str]:
-        """Who is not ready for one: a task that does not run would never store its part."""
+        """Tasks that are not ready: one that does not run would never store its part."""
         return roster.idle(plan) or roster.behind(plan, node.run)
 
     def begin(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster, now: float) -> None:
-        """The node says that it has begun."""
+        """The node has been written: the checkpoint has begun."""
         members = roster.incarnations(plan.tasks)
         self.round = Round(node.started, node.run, plan, members, now, {}, {})
         self._last, self.demanded = now, False
 
     def collect(self, roster: Roster) -> None:
-        """Take what the tasks say that they have stored for this checkpoint, in this run."""
+        """Collect the parts that beats report as stored for this checkpoint and run."""
         current = self.round
         if current is None:
             return

@@ -42,7 +42,7 @@ class RebuildAct:
         )
 
     def look(self, damage: DamagedNode, now: float) -> None:
-        """As soon as all tasks have been heard: what they have heard is numbered on from."""
+        """Begin once all tasks have sent beats: numbering goes on from the numbers that they know."""
         if self._looking or now < self._not_before:
             return
         master_state = self._master_state
@@ -64,7 +64,7 @@ class RebuildAct:
             log.error("%s", self.trouble)
             return
         if master_state.roster.absent(master_state.plan):
-            return  # somebody has gone meanwhile: what comes instead has heard less
+            return  # a task has ended meanwhile; wait for its successor
         node = checkpoints_as_stored(
             outcome,
             master_state.plan,
@@ -77,7 +77,7 @@ class RebuildAct:
         try:
             master_state.checkpoints.rebuild(damage, msgspec.structs.replace(node, went_back=(told,)))
         except Changed:
-            master_state.take_over_checkpoints()  # somebody has put it back meanwhile
+            master_state.take_over_checkpoints()  # the node was repaired meanwhile
             return
         master_state.unreadable = None
         master_state.mender.tell(damage)

@@ -1,4 +1,4 @@
-"""What a master finds out from other nodes when its predecessor's cannot be read. Decides; does no I/O."""
+"""Rebuilds a predecessor's damaged nodes from the other nodes. Decides; does no I/O."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from heronpy.kernel.tree.update import Update
 
 REBUILT: Final = "the node checkpoints was damaged and was rebuilt from the checkpoint store"
 
-#: checkpoints that may have been begun and given up without a trace in the store: tasks that go on in their
-#: run do not take part in one of the same number again
+#: how many checkpoints may have been begun and aborted without a trace in the store: tasks that keep running
+#: ignore a number that they have already taken part in
 SKIPPED: Final = 64
 
 #: of the plan that a topology is submitted with
@@ -30,9 +30,9 @@ def plan_in_force(
     update: Update | None,
     coming: PhysicalPlan | None,
 ) -> PhysicalPlan:
-    """The plan of the damaged node; the damage itself if more than one may be in force.
+    """The plan of the damaged node; raises the damage if it is ambiguous which one is in force.
 
-    The packing follows a plan that is in force already, and an update says "release" when its plan is.
+    The packing is written after its plan is in force, and an update is in "release" once its plan is.
     """
     if coming is not None:
         released = update is not None and update.phase == "release" and update.epoch == coming.epoch
@@ -47,15 +47,15 @@ def plan_in_force(
 def update_that_ran(
     damage: DamagedNode, plan: PhysicalPlan, coming: PhysicalPlan | None, packing: PackingPlan, *, number: int
 ) -> Update:
-    """An update in place of the one whose node is damaged; the damage itself if it may be half in force.
+    """An update in place of the damaged one; raises the damage if that may be half in force.
 
-    What was asked for and had not begun has to be asked for again. `number` is above that of any before.
+    A proposal that had not begun is lost and has to be made again. `number` is higher than any before.
     """
     if packing.epoch != plan.epoch:
         raise damage
     if coming is None or coming.epoch <= plan.epoch:
         return Update(number=number, epoch=plan.epoch, phase="done", packing=packing)
-    # ids of tasks that it has brought are used up
+    # task ids are never reused, so those of the plan that is rolled back are skipped
     used = msgspec.structs.replace(packing, next_task=max(task.id for task in coming.tasks) + 1)
     reason = f"the node {damage.path} was damaged"
     return Update(number=number, epoch=coming.epoch, phase="rollback", packing=used, reason=reason)
@@ -64,9 +64,9 @@ def update_that_ran(
 def checkpoints_as_stored(
     stored: InStore, plan: PhysicalPlan, roster: Roster, *, number: int, retain: int
 ) -> Checkpoints:
-    """The node by what the store has and by what the tasks have heard; all of them must have been heard.
+    """The node as rebuilt from the store and the beats; all tasks must have sent one.
 
-    It has no members: if the topology has runs, another one begins, with the newest of these checkpoints.
+    It has no members: at effectively once the next run begins, with the newest of these checkpoints.
     """
     beats = [roster.beat(task) for task in plan.tasks]
     refs = stored.refs[-retain:]

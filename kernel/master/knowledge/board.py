@@ -17,11 +17,11 @@ from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBea
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.tree.paths import ChildView
 
-#: a container that has said nothing for this long is missing
+#: seconds without a beat after which a container is missing
 SILENCE = 5.0
 #: states of an instance that is as it should be; one that is ready waits for the plan that it is part of
 UP = ("running", "paused", "ready")
-#: a reason is one line that somebody reads; it names this many at most
+#: a reason is one line of text and names this many at most
 NAMED = 5
 
 
@@ -34,7 +34,7 @@ class Board:
 
     def __init__(self, plan: PhysicalPlan, header: TopologyStatus, now: float) -> None:
         self._plan = plan
-        #: the parts of the status that never change: name, who submitted it, …
+        #: the parts of the status that never change: name, submitting user, …
         self._header = header
         self._started = now
         #: when all instances were first up
@@ -44,7 +44,7 @@ class Board:
         self._incarnations: dict[int, int] = {}
         self._beats: dict[int, InstanceBeat] = {}
         self._since: dict[int, float] = {}
-        #: times that an instance has said that it failed
+        #: how often an instance has reported a failure
         self._errors: dict[int, int] = {}
         self._losses = TupleLosses(plan)
         self._meters: dict[int, Meter] = {}
@@ -56,13 +56,13 @@ class Board:
         self.given_up: Mapping[int, str] = {}
         #: containers that the scheduler was asked to replace, and why
         self.asked: Mapping[int, str] = {}
-        #: containers that are being started again because somebody wished so
+        #: containers that are being restarted on request
         self.excused: Collection[int] = ()
-        #: lost by tasks that are no more
+        #: lost by tasks of earlier plans
         self._lost_before = Lost()
 
     def use_plan(self, plan: PhysicalPlan, replaced: Mapping[int, int] | None = None) -> None:
-        """Another plan is in force. What tasks that are no more have lost stays lost.
+        """Another plan is in force. Losses of tasks that have retired stay counted.
 
         `replaced`: task → the incarnation that has handed over to its successor, and takes nothing along.
         """
@@ -99,7 +99,7 @@ class Board:
                 instance.error, instance.traceback = known.error, known.traceback
             self._beats[instance.task] = instance
             self._losses.on_beat(instance, now)
-        # Noted here, not when somebody asks: a topology that ran unseen and broke is degraded, not starting.
+        # Noted here, not in status(): a topology that ran before the first status is degraded, not starting.
         if self._whole_at is None and all(self._is_up(task) for task in self._plan.tasks):
             self._whole_at = now
         return True
@@ -140,7 +140,7 @@ class Board:
         )
 
     def _held_up(self, instances: Iterable[InstanceStatus]) -> dict[int, dict[int, float]]:
-        """What those say that can be heard; a dead one waits for nobody."""
+        """Hold-ups that live tasks report; a dead task is not held up."""
         return {
             one.task: {hold_up.task: hold_up.seconds for hold_up in self._beats[one.task].held_up_by}
             for one in instances
@@ -155,7 +155,7 @@ class Board:
         return live
 
     def _what_is_given_up(self) -> list[str]:
-        """Containers and managers; a given-up instance is told with the others that do not run."""
+        """Containers and managers; a given-up instance is listed with the others that do not run."""
         return [
             *(f"container {container} was {how}" for container, how in self.given_up.items()),
             *(
@@ -166,7 +166,7 @@ class Board:
         ]
 
     def _restless(self) -> list[str]:
-        """Managers that end again and again; once may happen to anybody."""
+        """Managers that keep ending; a single end is not worth a line."""
         return [
             f"{name} has ended {child.streak} times in a row: {child.last_exit}, see its log"
             for name, child in self._manager_children()
@@ -200,7 +200,7 @@ class Board:
     def _condition(
         self, task: PlacedTask, beat: InstanceBeat, missing: Mapping[int, float]
     ) -> tuple[str, str]:
-        """State and error: a dead or stopped instance says nothing any more, but its executor does."""
+        """State and error: a dead or stopped instance sends no beats, but its executor reports it."""
         child = self.children.get(task.label)
         if child is not None and child.state == "given_up":
             return "failed", _given_up(child, beat.error or child.last_exit)
@@ -278,7 +278,7 @@ def _missing_containers(
 
 
 def _not_running(instances: Iterable[InstanceStatus]) -> list[str]:
-    """Those that say why come first: they are likely the cause."""
+    """Instances with an error come first: they are likely the cause."""
     down = [instance for instance in instances if instance.state not in UP]
     return [
         f"{instance.label} in container {instance.container} is {instance.state}"

@@ -1,4 +1,4 @@
-"""Who is behind a back-pressure, out of what every emitter says of those that hold it up. Decides; no I/O."""
+"""The tasks that cause back-pressure, found from the hold-ups that emitters report. Decides; no I/O."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.status import Backpressure
 
-#: seconds that credit must have been lacking; shorter waits are how a pipeline breathes
+#: seconds without credit that count; shorter waits are normal in a pipeline
 NOTABLE = 1.0
 
 
@@ -18,7 +18,7 @@ def culprits(
 
     `wall` is the time of day.
 
-    A task that holds others up because it is held up itself is no culprit: the last one down the road is.
+    A task that holds others up because it is held up itself is no culprit: the last one downstream is.
     """
     lasting = {
         emitter: {task: seconds for task, seconds in by.items() if seconds > NOTABLE}
@@ -46,7 +46,7 @@ def culprits(
 
 
 def _upstream(culprit: int, lasting: Mapping[int, Mapping[int, float]]) -> set[int]:
-    """Everybody who waits for it, or for somebody who does."""
+    """The tasks that wait for it, directly or through others."""
     held = {culprit}
     waiting: set[int] = set()
     while held:

@@ -16,7 +16,7 @@ STALE = 2.5
 
 
 class Reading(NamedTuple):
-    """What one report said, and when it came."""
+    """The values of one report, and when it came."""
 
     at: float
     values: Mapping[str, float]
@@ -25,14 +25,14 @@ class Reading(NamedTuple):
 class Meter:
     """The last reports of one process; its newest incarnation counts, and starts from nothing.
 
-    What was dropped alone is added up over all of its lives: it stays lost.
+    Only `dropped` is added up over all incarnations: it stays lost.
     """
 
     def __init__(self) -> None:
         #: oldest first; the first is what the last is compared with
         self._readings: deque[Reading] = deque()
         self._incarnation = 0
-        #: the last word of earlier incarnations, added up
+        #: last values of earlier incarnations, added up
         self._dropped_before = 0.0
         #: counter → when the last report came in which it had grown; the first report counts as one
         self._grown_at: dict[str, float] = {}
@@ -53,7 +53,7 @@ class Meter:
         custom: dict[str, float] = {}
         for sample in report.samples:
             if not math.isfinite(sample.value):
-                continue  # JSON has no word for it
+                continue  # not representable in JSON
             if sample.name == "custom":
                 custom[sample.labels["metric"]] = sample.value
             else:
@@ -91,7 +91,7 @@ class Meter:
 
     def _take(self, reading: Reading) -> None:
         readings = self._readings
-        # A Metrics Manager passes on the newest report it has, which may be one that we know.
+        # A Metrics Manager passes on the newest report it has, which may be known here already.
         if readings and reading.values == readings[-1].values and reading.at - readings[-1].at < STALE:
             return
         if not readings:

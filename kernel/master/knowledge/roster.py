@@ -16,13 +16,13 @@ AT_WORK: Final = frozenset({"running", "paused"})
 
 
 class Roster:
-    """The newest incarnation counts, and what its predecessors still say does not."""
+    """The newest incarnation counts; beats of its predecessors are ignored."""
 
     def __init__(self) -> None:
         self.beats: dict[int, InstanceBeat] = {}
         #: container → incarnation of its Stream Manager
         self.managers: dict[int, int] = {}
-        #: by container, as they publish themselves
+        #: container → its executor, as published
         self.executors: Mapping[int, ExecutorNode] = {}
 
     def on_container(self, beat: ContainerBeat) -> None:
@@ -35,7 +35,7 @@ class Roster:
                 self.beats[instance.task] = instance
 
     def keep_only(self, plan: PhysicalPlan) -> None:
-        """Forget everybody else: who was meant for a plan that did not come is not meant for the next."""
+        """Forget all other tasks: one of a plan that was rolled back is not one of the next plan."""
         tasks = {task.id for task in plan.tasks}
         self.beats = {task: beat for task, beat in self.beats.items() if task in tasks}
         self.managers = {each: self.managers[each] for each in plan.containers() if each in self.managers}
@@ -44,7 +44,7 @@ class Roster:
         return self.beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
 
     def incarnation(self, task: PlacedTask) -> int:
-        """0 for one that was never heard."""
+        """0 if it has sent no beat yet."""
         return self.beat(task).incarnation
 
     def is_there(self, task: PlacedTask) -> bool:
@@ -59,7 +59,7 @@ class Roster:
         return heard > 0 and not self._has_ended(container, manager_name(STREAM_MANAGER, container), heard)
 
     def _has_ended(self, container: int, name: str, incarnation: int) -> bool:
-        """By its executor's word, which may be older than its own, but not than its successor's."""
+        """As its executor reports, which may be later than the last beat, but not than a successor's."""
         executor, child = self.executors.get(container), self._child(container, name)
         gone = max(executor.gone if executor is not None else 0, child.gone if child is not None else 0)
         return 0 < incarnation <= gone
@@ -69,12 +69,12 @@ class Roster:
         return executor.children.get(name) if executor is not None else None
 
     def absent(self, plan: PhysicalPlan) -> list[str]:
-        """Labels of all that are not there."""
+        """Labels of the missing containers and tasks."""
         managers = [f"container {each}" for each in plan.containers() if not self.manager_is_there(each)]
         return managers + [task.label for task in plan.tasks if not self.is_there(task)]
 
     def idle(self, plan: PhysicalPlan) -> list[str]:
-        """All that do not run as they should, and what they do instead."""
+        """The containers and tasks that do not run, each with what it does instead."""
         return [
             *(f"container {each} (missing)" for each in plan.containers() if not self.manager_is_there(each)),
             *(
@@ -85,7 +85,7 @@ class Roster:
         ]
 
     def behind(self, plan: PhysicalPlan, run: int) -> list[str]:
-        """All tasks that are not in this run yet."""
+        """The tasks that are not in this run yet."""
         late = ((task, self.beat(task).run) for task in plan.tasks)
         return [f"{task.label} (in run {known} of {run})" for task, known in late if known != run]
 
@@ -104,16 +104,16 @@ class Roster:
         return f"{task.label} ({beat.busy or beat.error or beat.state})"
 
     def is_of_before(self, task: PlacedTask) -> bool:
-        """Ended with its container, and the one that takes its place has not been heard."""
+        """Whether it ended with its container and its successor has sent no beat yet."""
         executor = self.executors.get(task.container)
         return executor is not None and 0 < self.incarnation(task) <= executor.gone
 
     def fate(self, task: PlacedTask) -> str:
-        """What became of a task that is another process now."""
+        """How the predecessor of a task's process ended."""
         return self._fate(task.container, task.label, task.label)
 
     def manager_fate(self, container: int) -> str:
-        """What became of a Stream Manager that is another process now."""
+        """How the predecessor of a Stream Manager ended."""
         name = manager_name(STREAM_MANAGER, container)
         return self._fate(container, name, f"the stream manager of container {container}")
 
@@ -127,7 +127,7 @@ class Roster:
 
 
 def parts_of(stored: Stored) -> tuple[StoredPart, ...]:
-    """As they stand in manifests and in the state tree."""
+    """As they are written to manifests and to the state tree."""
     return tuple(
         StoredPart(
             part.object,
@@ -143,6 +143,6 @@ def parts_of(stored: Stored) -> tuple[StoredPart, ...]:
 
 
 def named(labels: list[str], most: int = 5) -> str:
-    """The first few, for a line that somebody reads."""
+    """The first few labels, for one line of text."""
     more = f" and {len(labels) - most} more" if len(labels) > most else ""
     return ", ".join(labels[:most]) + more

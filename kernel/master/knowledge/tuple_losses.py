@@ -1,4 +1,4 @@
-"""What was lost, as an interval: the tasks' own counts over all their lives, and what nobody could count.
+"""Lost tuples, as an interval: the counts of all incarnations, and bounds for what none could count.
 
 Decides; does no I/O and has no clock of its own.
 """
@@ -12,14 +12,14 @@ from typing import NamedTuple
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import InstanceBeat
 
-#: a beat that is repeated for a dead task, or a successor that has not spoken to its neighbours yet
+#: a dead task's beat may be repeated, and a successor may not have contacted its neighbours, for this long
 SLACK = 5.0
 #: deaths that are remembered in case a neighbour turns out to have died as well
 REMEMBERED = 1000
 
 
 class Lost(NamedTuple):
-    """At least, and at most, so many tuples."""
+    """Lower and upper bound of a number of lost tuples."""
 
     least: int = 0
     most: int = 0
@@ -28,14 +28,14 @@ class Lost(NamedTuple):
 class Death(NamedTuple):
     """A task was replaced by another incarnation."""
 
-    #: when the dead one was last heard of, and the successor first
+    #: time of the last beat of the dead incarnation, and of the first of its successor
     last: float
     first: float
-    #: what may have been on its way from it
+    #: tuples that may have been in flight from it
     exposed: int
 
     def coincides(self, other: Death) -> bool:
-        """Whether both may have been dead at one time."""
+        """Whether both tasks may have been dead at the same time."""
         return self.last - SLACK <= other.first and other.last - SLACK <= self.first
 
 
@@ -43,7 +43,7 @@ class TupleLosses:
     """Adds up over incarnations.
 
     A receiver counts what an emitter that died may have held, and an emitter what a receiver may have. When
-    both die before either has heard of the other's successor, only the emitter's last beat tells.
+    both die before either knows of the other's successor, only the emitter's last beat has the number.
     """
 
     def __init__(self, plan: PhysicalPlan) -> None:
@@ -53,14 +53,14 @@ class TupleLosses:
         self._before: defaultdict[int, Lost] = defaultdict(Lost)
         #: the last death of each task
         self._deaths: dict[int, Death] = {}
-        #: deaths of emitters, until what they took along has been counted
+        #: deaths of emitters whose in-flight tuples are not counted yet
         self._uncounted: deque[tuple[int, Death]] = deque(maxlen=REMEMBERED)
         #: task → incarnation that ends as planned: it has handed over all that it had
         self.planned: Mapping[int, int] = {}
         self.use_plan(plan)
 
     def use_plan(self, plan: PhysicalPlan) -> None:
-        """Who sends to whom from now on."""
+        """The routing between tasks from now on."""
         self._below = {
             task.id: {reader.id for reader in plan.downstream_of(task.component)} for task in plan.tasks
         }
@@ -71,7 +71,7 @@ class TupleLosses:
 
     def on_beat(self, beat: InstanceBeat, now: float) -> None:
         if beat.task not in self._below:
-            return  # it is still to come, or on its way out
+            return  # of the next plan, or of an earlier one
         known = self._beats.get(beat.task)
         if known is not None and beat.incarnation < known.incarnation:
             return

@@ -1,4 +1,4 @@
-"""Effectively once: who takes part in a run, and when another one must begin.
+"""Effectively once: which processes are members of a run, and when another run must begin.
 
 Decides; does no I/O and has no clock of its own.
 """
@@ -22,19 +22,19 @@ class NextRun(NamedTuple):
     managers: dict[int, int]
     #: what it may begin with, best first; empty for nothing at all
     bases: tuple[CheckpointRef, ...]
-    #: the last run never got going: what it began with may be damaged deep inside
+    #: whether the last run never got to work: a part of its checkpoint may be damaged
     suspicious: bool
 
     def committed_after(self, base: CheckpointRef | None) -> int:
-        """Transactions with the outside that would be made again."""
+        """External transactions that would be repeated."""
         return sum(ref.transactions for ref in self.bases if base is None or ref.id > base.id)
 
 
 class Restoring:
-    """A run ends with the first process that is another one, or with the first tuple that is lost."""
+    """A run ends when one of its processes is replaced, or when a tuple is lost."""
 
     def __init__(self) -> None:
-        #: newest run in which everybody was seen at work
+        #: newest run in which all tasks were seen at work
         self._sound = 0
 
     def watch(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster) -> None:
@@ -44,14 +44,14 @@ class Restoring:
             self._sound = node.run
 
     def why(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster) -> str:
-        """Why another run must begin; empty for the one that is on.
+        """Why another run must begin; empty if the present one goes on.
 
         A task without a beat so far is no reason: a master that has just started must not end a healthy run.
         """
         if not node.run:
             return "the topology starts"
         if not node.members:
-            return node.because  # rebuilt: who was in that run is not known
+            return node.because  # rebuilt node: the members of that run are not known
         for task in plan.tasks:
             if roster.incarnation(task) not in (0, node.members.get(task.id)):
                 return roster.fate(task)
@@ -64,10 +64,10 @@ class Restoring:
         return ""
 
     def next_run(self, node: Checkpoints, plan: PhysicalPlan, roster: Roster, because: str) -> NextRun | None:
-        """The run to begin, once everybody is there: whoever were left out would have to begin another."""
+        """The run to begin, once all tasks are there: one that came later would require another run."""
         if roster.absent(plan):
             return None
-        # Only what is complete; and once anything has been, never what was there before it.
+        # Only complete checkpoints; the one that the topology was submitted with only while there is none.
         bases = tuple(reversed(node.complete)) or ((node.base,) if node.base is not None else ())
         return NextRun(
             node.run + 1,

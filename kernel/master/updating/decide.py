@@ -1,4 +1,4 @@
-"""The change of plan, phase by phase: what comes next, whom it waits for, and when it is rolled back.
+"""The change of plan, phase by phase: what comes next, what it waits for, and when it is rolled back.
 
 Decides; does no I/O and has no clock of its own. All that counts is in the node `update`, in the plan that is
 in force and in the beats, so that another master goes on from there: back while the old plan is in force, and
@@ -17,14 +17,14 @@ from heronpy.kernel.master.knowledge.roster import Roster, named, parts_of
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, PlacedTask, affected, moves
 from heronpy.kernel.tree.update import Handover, Ledger, Phase, Update
 
-#: for how long those who have not let go yet are waited for; they let go whenever they hear of it
+#: seconds to wait for tasks that have not released the old plan yet; late ones do so by themselves
 PATIENCE = 5.0
 NO_STORE = "no checkpoint store in common: submit with --set checkpoint.path=… that all of them see"
 NOT_SAVED = "no checkpoint has become complete since the last update"
 
 
 class Wait(NamedTuple):
-    """Nothing to do until these are further."""
+    """Nothing to do until these tasks have made progress."""
 
     for_whom: list[str]
 
@@ -40,14 +40,14 @@ class Prepare(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """Put the next plan in force; these have taken over, and these containers carry them."""
+    """Put the next plan in force, with the incarnations of its tasks and of their Stream Managers."""
 
     members: dict[int, int]
     managers: dict[int, int]
 
 
 class Repack(NamedTuple):
-    """Write the packing: who is not in it ends."""
+    """Write the packing: instances that are not in it end."""
 
 
 class Restart(NamedTuple):
@@ -60,7 +60,7 @@ Move = Wait | Write | Prepare | Commit | Repack | Restart
 
 
 class Situation(NamedTuple):
-    """What is in the state tree, and what is heard."""
+    """What is in the state tree and in the beats."""
 
     update: Update
     #: in force
@@ -69,11 +69,11 @@ class Situation(NamedTuple):
     coming: PhysicalPlan | None
     packing: PackingPlan
     roster: Roster
-    #: the run that is on; 0 where there are none
+    #: the current run; 0 where there are no runs
     run: int = 0
-    #: what the scheduler's process says that it cannot do
+    #: why the scheduler process could not do its part
     trouble: str = ""
-    #: whether everybody has to be saved before it may begin
+    #: whether a checkpoint must be complete before it may begin
     owed: bool = False
     #: whether the machines have no checkpoint store in common
     apart: bool = False
@@ -115,7 +115,7 @@ class Situation(NamedTuple):
 
 
 class Updating:
-    """The conductor of one update after the other."""
+    """Decides the next move of the update that runs."""
 
     def __init__(self, own: int, timeout: float) -> None:
         #: incarnation of the master that this is part of
@@ -123,7 +123,7 @@ class Updating:
         self._timeout = timeout
         self._at: tuple[int, Phase, int] = (0, "done", 0)
         self._since = 0.0
-        #: incarnations as first heard in this update, by task and by container
+        #: incarnations first seen in this update, by task and by container
         self._tasks: dict[int, int] = {}
         self._managers: dict[int, int] = {}
         #: tuples that were known to be lost when it began
@@ -191,7 +191,7 @@ class Updating:
         return ""
 
     def _is_part(self, here: Situation, container: int) -> bool:
-        """Whether its processes are those of this update; of a new container an earlier one may be dying."""
+        """Whether its processes belong to this update: those of an earlier container may still be ending."""
         tasks = [task for task in here.tasks if task.container == container]
         return any(task.id not in here.newcomers or task.id in self._tasks for task in tasks)
 
@@ -220,7 +220,7 @@ class Updating:
         return f"{here.update.phase} took longer than {limit:g} s, waiting for {named(move.for_whom)}"
 
     def overdue(self, here: Situation, waits_for: list[str], now: float) -> str:
-        """What to say of an update that can only go forward, and has not for long; empty if there is none."""
+        """What to report if an update that cannot be rolled back makes no progress; empty if it does."""
         waited = now - self._since
         if not here.committed or waited <= self._limit(here):
             return ""
@@ -286,7 +286,7 @@ class Updating:
         return Write(msgspec.structs.replace(moving, ledger=_moved(moving, here)))
 
     def _refusal(self, here: Situation) -> str:
-        """Why what the tasks keep cannot go along. Nothing comes in any more, so that it stays true."""
+        """Why kept state cannot move. The input is cut off, so the answer does not change any more."""
         for name in here.update.cut:
             for task in here.giving(name):
                 if here.apart and here.roster.beat(task).handover.parts:
@@ -358,7 +358,7 @@ class Updating:
         held = [beat.held_seconds for beat in beats if beat.current_epoch == update.epoch]
         assert update.ledger is not None
         if update.kind == "restart":
-            # those who held something back may all be among those who were replaced
+            # all tasks that held rows back may be among the replaced ones
             phases = update.ledger.phases
             held.append(round(sum(phases.get(each, 0.0) for each in ("cut", "load", "release")), 4))
         ledger = msgspec.structs.replace(
@@ -368,7 +368,7 @@ class Updating:
 
 
 def _not_going_along(here: Situation) -> list[str]:
-    """By what the tasks kept when their input had been worked off."""
+    """State that cannot move, by what the tasks held after they processed all input."""
     if here.update.kind == "restart" or here.coming is None:
         return []
     tasks = (task for name in here.update.cut for task in here.giving(name))

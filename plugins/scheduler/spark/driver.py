@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 # executors have no heronpy: what runs there travels with its code
 cloudpickle.register_pickle_by_value(task)  # type: ignore[no-untyped-call]
 
-#: how often we look whether Spark has ended the application
+#: seconds between two checks whether Spark has ended the application
 LOOK_EVERY = 1.0
 
 #: how long the JVM may take to end

@@ -179,5 +179,5 @@ def _name(report: Any) -> str:
 
 
 def files_of(folder: Path | None, names: Iterable[str]) -> list[Path]:
-    """Those of these files that the folder has."""
+    """The files that exist in the folder."""
     return [folder / name for name in names if (folder / name).is_file()] if folder else []

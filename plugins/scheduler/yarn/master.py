@@ -136,7 +136,7 @@ class Master:
         self._turn.set()
 
     def end_all(self) -> None:
-        """End those that run, and withdraw the requests for others."""
+        """End running containers, and withdraw the requests for others."""
         with self._lock:
             everyone = {*self._asked, *self._held}
         self.end(everyone)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-#: in front of the names of our keys
+#: prefix of the names of heronpy's keys
 PREFIX = "heronpy:"
 
 #: what a file of credentials begins with, and the one format that Hadoop writes for containers

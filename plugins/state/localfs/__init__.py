@@ -3,7 +3,7 @@
     <home>/state/            the node "/"; every node is a folder
         wordcount/           a child; it exists while it holds a value or a child
             @value           its value (record.py); @owned if it is ephemeral
-        @lock                held with flock by whoever changes the tree
+        @lock                held with flock by the process that changes the tree
         @version             the last version given to any node
         @sessions/<id>       one per process that owns ephemeral nodes, held with flock while it lives
         @spare               a block of room for a value that is changed when the disk is full

@@ -270,7 +270,7 @@ class LocalFsStateManager(StateManager):
             self._tree.drop(segments, durable=False)
 
     def _sessions_ended(self, sessions: list[str]) -> None:
-        """These have ended, or any if none is named. Several processes hear of it, and one clears up."""
+        """These sessions have ended, or any if none is named. Several processes notice; one clears up."""
         for pause in _RELEASE_PAUSES:
             time.sleep(pause)
             if not any(is_alive(self._root, session) for session in sessions):

@@ -166,7 +166,7 @@ class Poller:
         return Seen(None if record is None else record.version, children, owners)
 
     def _record(self, segments: Segments) -> FileRecord | None:
-        """What is damaged is there, and another change than its mending is to be told as well."""
+        """DAMAGED for a damaged value: the node exists, and its next change must be reported."""
         try:
             return self._tree.read(segments)
         except DamagedNode:

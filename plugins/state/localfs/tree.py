@@ -18,8 +18,8 @@ from heronpy.plugins.state.localfs.record import FileRecord, decode
 from heronpy.plugins.state.localfs.spare import keep_spare, put_into_spare
 from heronpy.plugins.state.paths import Segments
 
-#: the value of a node that stays, and that of an ephemeral one. The name says which: after a power cut there
-#: may be the name of a file that was not synced, and nothing in it.
+#: the value of a permanent node, and of an ephemeral one. The names differ because after a power cut a file
+#: that was not synced may have its name and no content.
 VALUE = "@value"
 OWNED = "@owned"
 VALUES = (VALUE, OWNED)
@@ -32,18 +32,18 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class DamagedOwned(DamagedNode):
-    """The value of an ephemeral node is damaged, so that it does not say who owns it."""
+    """The value of an ephemeral node is damaged, so its owner is not known."""
 
 
 class Children(NamedTuple):
-    """The children of a node, as far as it takes to find those whose owner has died."""
+    """The children of a node, with what is needed to find those whose owner has died."""
 
     names: list[str]
     #: sessions that own some of them
     owners: frozenset[str]
-    #: those that are ephemeral and do not say whose
+    #: ephemeral children whose owner is not known, because they are damaged
     torn: tuple[str, ...]
-    #: whether some have no value: they are there as long as what is further below
+    #: whether some have no value: such a node exists as long as it has children
     deeper: bool
 
 
@@ -73,7 +73,7 @@ class FileTree:
             except DamagedOwned:
                 torn.append(name)
             except DamagedNode:
-                continue  # it is there, and nobody's
+                continue  # it exists, and has no owner
             else:
                 deeper |= record is None
                 if record is not None and record.owner:

@@ -142,8 +142,8 @@ class FileWatcher:
     def _concerns(self, session: str, watched: set[Segments]) -> bool:
         """Whether it may own what is watched: a node of the same topology.
 
-        All watchers of a home hear of the end of every process. If each of a thousand took the tree's lock to
-        clear up, whoever has to change something would not get it.
+        All watchers of a home notice the end of every process. If a thousand of them took the tree's lock to
+        clear up, a process that changes a node would hardly get it.
         """
         return () in watched or any(
             segments_of(path)[:1] in watched for path in paths_of(self._root, session)
