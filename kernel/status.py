@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from heronpy.kernel.kept_state import KeptState
+from heronpy.kernel.state_transfer import KeptState
 
 
 class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,9 +9,9 @@ from heronpy.cli.changing.proposal import Proposal
 from heronpy.cli.views.output import elapsed, plural
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UsageError, UserError, did_you_mean
-from heronpy.kernel.kept_state import objections
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plans.group_owners import groups_of
+from heronpy.kernel.state_transfer import objections
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree.update import CLOSED, Update
 

@@ -22,7 +22,7 @@ from heronpy.instances.process.socket_link import SocketLink
 from heronpy.instances.saving.run_membership import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import Saved, load_checkpoint, load_handovers
-from heronpy.instances.saving.state.saver import Kind
+from heronpy.instances.saving.state.state_saver import Kind
 from heronpy.instances.task.bolt_task import BoltTask
 from heronpy.instances.task.build import Task, build_task
 from heronpy.instances.task.runtime_config import RuntimeConfig

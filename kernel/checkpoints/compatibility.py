@@ -8,8 +8,8 @@ import msgspec
 
 from heronpy.kernel.checkpoints.manifest import Manifest
 from heronpy.kernel.errors import UserError, did_you_mean
-from heronpy.kernel.kept_state import not_divisible
 from heronpy.kernel.plans import LogicalPlan
+from heronpy.kernel.state_transfer import not_divisible
 
 DROP = "--allow-dropped-state"
 

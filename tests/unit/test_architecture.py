@@ -27,7 +27,7 @@ MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("
 #: what decides and does no I/O; Stream Managers, instances and the master carry their decisions out
 DECISIONS = [
     *sorted((ROOT / "kernel/flow").glob("*.py")),
-    ROOT / "kernel/kept_state.py",
+    ROOT / "kernel/state_transfer.py",
     ROOT / "kernel/names.py",
     ROOT / "kernel/status.py",
     ROOT / "kernel/liveness/silence.py",
@@ -44,7 +44,11 @@ DECISIONS = [
     *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "ack_codec.py")),
     ROOT / "instances/task/pace.py",
     ROOT / "instances/task/schedule.py",
-    *(path for path in sorted((ROOT / "instances/saving/state").glob("*.py")) if path.stem != "writer"),
+    *(
+        path
+        for path in sorted((ROOT / "instances/saving/state").glob("*.py"))
+        if path.stem != "object_writer"
+    ),
 ]
 IO = {
     "asyncio",

@@ -27,7 +27,7 @@ from heronpy.state import HashMapState, StatefulComponent, state_is_by_task
 from heronpy.transactions import TransactionalSink
 
 if TYPE_CHECKING:
-    from heronpy.instances.saving.state.saved import Saved
+    from heronpy.instances.saving.state.state_loader import Saved
 
 #: largest number of attributes that are reported by name
 _NAMED: Final = 8

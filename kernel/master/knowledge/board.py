@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from heronpy.kernel.kept_state import held_of
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER
 from heronpy.kernel.master.knowledge.culprits import culprits
 from heronpy.kernel.master.knowledge.meter import Meter
 from heronpy.kernel.master.knowledge.tuple_losses import Lost, TupleLosses
 from heronpy.kernel.plans import PhysicalPlan, PlacedTask
 from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
+from heronpy.kernel.state_transfer import held_of
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.tree.paths import ChildView
 

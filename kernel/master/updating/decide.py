@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from heronpy.kernel.kept_state import held_of, objections
 from heronpy.kernel.master.knowledge.roster import Roster, named, parts_of
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan, PlacedTask, affected, moves
+from heronpy.kernel.state_transfer import held_of, objections
 from heronpy.kernel.tree.update import Handover, Ledger, Phase, Update
 
 #: seconds to wait for tasks that have not released the old plan yet; late ones do so by themselves

@@ -14,7 +14,7 @@ import msgspec
 from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 from heronpy.instances.saving.state.encoding import decode_group, decode_whole
-from heronpy.instances.saving.state.objects import read_object
+from heronpy.instances.saving.state.object_format import read_object
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config, load_config

@@ -17,7 +17,7 @@ from support.tasks.sinking import Kind, Life, files, rows
 
 from heronpy.container.folders import create_launch, launch_file
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS
-from heronpy.instances.saving.state.objects import Sections, read_object, write_object
+from heronpy.instances.saving.state.object_format import Sections, read_object, write_object
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.object_names import checkpoint_prefix, own_prefix

@@ -23,7 +23,7 @@ from heronpy.instances.saving.run_membership import (
 )
 from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import load_checkpoint
-from heronpy.instances.saving.state.saver import Kind
+from heronpy.instances.saving.state.state_saver import Kind
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, write_manifest
 from heronpy.kernel.checkpoints.node import Checkpoints

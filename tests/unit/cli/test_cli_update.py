@@ -22,11 +22,11 @@ from heronpy.cli.submitting.submission import prepare
 from heronpy.cli.views.update_diff import diff_lines
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import PackingError, UserError
-from heronpy.kernel.kept_state import KeptState
 from heronpy.kernel.master import client
 from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan, next_plan, physical_plan
 from heronpy.kernel.plans.logical import Reliability
 from heronpy.kernel.plugin import Registry, StateManager, opening
+from heronpy.kernel.state_transfer import KeptState
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
 from heronpy.kernel.tree.live_node import change_live, config_for
 from heronpy.kernel.tree.paths import Execution, Live, Registration, Tree

@@ -9,7 +9,7 @@ from typing import get_args
 
 from support.faults.provocations import AREAS, documented
 
-from heronpy.instances.saving.state import saver
+from heronpy.instances.saving.state import state_saver
 from heronpy.kernel.tree.update import Phase
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +35,7 @@ def announced() -> set[str]:
     literal = {str(one.value) for one in given if isinstance(one, ast.Constant)}
     parts = {
         "phase": [phase for phase in get_args(Phase) if phase != "proposed"],
-        "_STEPS[self.kind]": list(saver._STEPS.values()),
+        "_STEPS[self.kind]": list(state_saver._STEPS.values()),
         "name": [name for name in literal if "." not in name],
     }
     names = {name for name in literal if "." in name}

@@ -11,8 +11,8 @@ from heronpy import BasicBolt, Bolt
 from heronpy.component import make_component
 from heronpy.instances.saving.state import Saved, TaskState
 from heronpy.instances.saving.state.encoding import encode_whole
-from heronpy.kernel.kept_state import KeptState, held_of
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.state_transfer import KeptState, held_of
 from heronpy.transactions import TransactionalSink
 
 #: task 1 is the spout

@@ -20,7 +20,7 @@ from heronpy.container.execution import is_current, read_execution
 from heronpy.container.folders import create_launch
 from heronpy.container.remote.parcel import bootstrap
 from heronpy.container.remote.shipped import read_shipped, write_shipped
-from heronpy.instances.saving.state.objects import Sections, read_object, write_object
+from heronpy.instances.saving.state.object_format import Sections, read_object, write_object
 from heronpy.kernel import formats
 from heronpy.kernel.checkpoints.manifest import Manifest, checksum, read_manifest, write_manifest
 from heronpy.kernel.checkpoints.node import Checkpoints

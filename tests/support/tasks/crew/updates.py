@@ -9,7 +9,6 @@ from support.tasks.crew.crew import Crew
 
 from heronpy.instances.saving.state import load_handovers
 from heronpy.kernel.checkpoints.stored import StoredPart
-from heronpy.kernel.kept_state import KeptState, held_of, objections
 from heronpy.kernel.plans import (
     ContainerPlan,
     InstancePlan,
@@ -19,6 +18,7 @@ from heronpy.kernel.plans import (
     affected,
     next_plan,
 )
+from heronpy.kernel.state_transfer import KeptState, held_of, objections
 from heronpy.kernel.tree.update import Handover, Phase, Update
 
 

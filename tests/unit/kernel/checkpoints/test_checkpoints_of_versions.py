@@ -15,7 +15,7 @@ from support.tasks.shelf import Shelf
 
 from heronpy.instances.saving.sink_transactions import decode_handles
 from heronpy.instances.saving.state import TaskState, load_checkpoint
-from heronpy.instances.saving.state.saved import Saved
+from heronpy.instances.saving.state.state_loader import Saved
 from heronpy.kernel.checkpoints.lookup import find_checkpoints
 from heronpy.kernel.checkpoints.manifest import read_manifest, read_part
 from heronpy.kernel.checkpoints.stored import CheckpointRef

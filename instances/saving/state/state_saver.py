@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 from heronpy.instances.saving.state.encoding import one_line
 from heronpy.instances.saving.state.keyed import Image
-from heronpy.instances.saving.state.objects import Sections
-from heronpy.instances.saving.state.saved import STATE
+from heronpy.instances.saving.state.object_format import Sections
+from heronpy.instances.saving.state.object_writer import ObjectWriter
+from heronpy.instances.saving.state.state_loader import STATE
 from heronpy.instances.saving.state.task_state import TaskState
-from heronpy.instances.saving.state.writer import Writer
 from heronpy.kernel.checkpoints.object_names import checkpoint_prefix, update_prefix
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
@@ -83,7 +83,7 @@ class Saver:
         self._prefix = prefix
         self._on_stored = on_stored
         self._suffix = f"{state.task_id}-{incarnation}"
-        self._writer: Writer | None = None
+        self._writer: ObjectWriter | None = None
         #: what is being encoded
         self._job: _Job | None = None
         #: what is being written
@@ -188,7 +188,7 @@ class Saver:
         # also where there is nothing to write: the report must not come before that of an earlier object
         self._writing = job
         if self._writer is None:
-            self._writer = Writer(self._store)
+            self._writer = ObjectWriter(self._store)
         self._writer.write(job.name, sections, lambda part, error: self._done(job, part, error))
 
     def _done(self, job: _Job, part: StoredPart | None, error: str) -> None:

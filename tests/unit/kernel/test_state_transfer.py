@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.kernel.kept_state import KeptState as Kept
-from heronpy.kernel.kept_state import held_of, objections
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
@@ -23,6 +21,8 @@ from heronpy.kernel.plans import (
 )
 from heronpy.kernel.plans.logical import GroupingKind
 from heronpy.kernel.protocol import Held as HeldMessage
+from heronpy.kernel.state_transfer import KeptState as Kept
+from heronpy.kernel.state_transfer import held_of, objections
 
 KINDS: tuple[GroupingKind, ...] = (
     "shuffle", "fields", "all", "global", "none", "direct", "custom", "local_or_shuffle",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from heronpy.instances.saving.state.encoding import decode_group
-from heronpy.instances.saving.state.objects import Sections, read_object
+from heronpy.instances.saving.state.object_format import Sections, read_object
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, read_manifest, read_part
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.errors import TopologyError

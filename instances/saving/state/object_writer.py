@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from heronpy.instances.saving.state.encoding import one_line
-from heronpy.instances.saving.state.objects import Sections, write_object
+from heronpy.instances.saving.state.object_format import Sections, write_object
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 
@@ -22,7 +22,7 @@ _PATIENCE: Final = 5.0
 Done = Callable[[StoredPart | None, str], None]
 
 
-class Writer:
+class ObjectWriter:
     """Writes one object after the other. It opens the store, in its thread, and closes it."""
 
     def __init__(self, open_store: Callable[[], CheckpointStore]) -> None:
