@@ -9,8 +9,8 @@ from heronpy.instances.acking.roots import Over
 from heronpy.instances.control_events import ControlEvents
 from heronpy.instances.saving.pending_rows import ROWS, encode_unsent
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
-from heronpy.instances.saving.state.saved import Saved
-from heronpy.instances.saving.state.saver import Kind, Saver
+from heronpy.instances.saving.state.state_loader import Saved
+from heronpy.instances.saving.state.state_saver import Kind, Saver
 from heronpy.instances.saving.task_end import ENDED, TaskEnd
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore

@@ -28,7 +28,9 @@ log = logging.getLogger(__name__)
 class CheckpointAct:
     """One checkpoint after the other."""
 
-    def __init__(self, master_state: MasterState, background: BackgroundWorker, finish: FinishAct, now: float) -> None:
+    def __init__(
+        self, master_state: MasterState, background: BackgroundWorker, finish: FinishAct, now: float
+    ) -> None:
         self._master_state = master_state
         self._background = background
         self._finish = finish

@@ -18,23 +18,25 @@ log = logging.getLogger(__name__)
 class FinishAct:
     """Once in the life of a topology, if at all."""
 
-    def __init__(self, scene: MasterState) -> None:
-        self._scene = scene
+    def __init__(self, master_state: MasterState) -> None:
+        self._master_state = master_state
         self._over = False
 
     @property
     def needs_checkpoint(self) -> bool:
         """Whether everything has been processed, and a checkpoint is all that commits wait for."""
-        return ending_of(self._scene.plan, self._scene.roll) is Ending.PROCESSED
+        return ending_of(self._master_state.plan, self._master_state.roster) is Ending.PROCESSED
 
     def look(self) -> None:
-        scene = self._scene
-        if self._over or ending_of(scene.plan, scene.roll) is not Ending.COMMITTED:
+        master_state = self._master_state
+        if self._over or ending_of(master_state.plan, master_state.roster) is not Ending.COMMITTED:
             return
-        live = scene.live()
+        live = master_state.live()
         if live is None or live.state != FINISHED:
             change_live(
-                scene.state, scene.plan.topology, lambda live: msgspec.structs.replace(live, state=FINISHED)
+                master_state.state,
+                master_state.plan.topology,
+                lambda live: msgspec.structs.replace(live, state=FINISHED),
             )
-            log.info("%s is FINISHED: all input has ended and has been processed", scene.plan.topology)
+            log.info("%s is FINISHED: all input has ended and has been processed", master_state.plan.topology)
         self._over = True
