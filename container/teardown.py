@@ -16,7 +16,7 @@ from heronpy.container.launch_facts import launch_of
 from heronpy.container.remote.shipped import read_shipped
 from heronpy.container.remote.uploads import clear_uploads, uploads_of
 from heronpy.container.scheduler.launcher import TopologyLauncher
-from heronpy.container.scheduler.scheduler_handle import SchedulerProcess
+from heronpy.container.scheduler.scheduler_handle import SchedulerProcess, await_late_starts
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import HeronError, OtherFormat, StateError, UserError
 from heronpy.kernel.launch import TopologyLaunch
@@ -59,7 +59,7 @@ def kill_topology(
     chosen = Config.from_plain(launch.config) if launch is not None else config
     if launch is not None:
         require_store(state, launch, keep=keep_checkpoints)
-    if launch is not None and launch.keeper != "master" and state.exists(tree.root):
+    if state.exists(tree.root):
         announce_leaving(state, tree)
     with SchedulerProcess(state, tree.scheduler) as host, SchedulerProcess(state, tree.keeper) as keeper:
         if host.present:
@@ -74,6 +74,7 @@ def kill_topology(
             if done and vanished(state, tree.root):
                 host.wait()
                 keeper.wait()
+                await_late_starts(file)
                 clear_uploads(chosen, uploads)
                 return True
             host.kill("has not ended the topology" if asked else "is stopped")
@@ -90,17 +91,21 @@ def kill_topology(
             keep_objects=keep_objects,
         )
         keeper.wait()  # it ends by itself, when it sees that the topology is gone
+    await_late_starts(file)
     clear_uploads(chosen, uploads)
     return True
 
 
 def announce_leaving(state: StateManager, tree: Tree) -> None:
-    """Mark the topology as leaving: the last container on each other machine then removes its files."""
+    """Mark the topology as leaving: no scheduler process is started any more.
+
+    The last container on each other machine then removes its files.
+    """
     try:
         state.set(tree.leaving, b"")
     except StateError as error:
         # a full disk must not keep the topology alive
-        log.warning("its files on other machines may stay: %s", error)
+        log.warning("a process of it, or its files on other machines, may stay: %s", error)
 
 
 def _asked(state: StateManager, name: str, request: Request, timeout: float) -> bool:

@@ -8,13 +8,15 @@ import os
 import select
 import signal
 import socket
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Self
 
 import msgspec
 
 from heronpy.kernel.errors import DamagedNode
-from heronpy.kernel.machine.processes import boot_id, process
+from heronpy.kernel.machine.processes import boot_id, process, processes
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.tree.paths import Tree
 from heronpy.kernel.tree.registrations import read_version, reported
@@ -123,3 +125,31 @@ class SchedulerProcess:
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None
+
+
+def await_late_starts(file: Path) -> None:
+    """Until no process of a topology that is gone runs here, but not long.
+
+    One that was started shortly before has registered nowhere yet, and ends when it finds no topology.
+    """
+    deadline, file = time.monotonic() + END_SECONDS, file.resolve()
+    for pid in [each.pid for each in processes() if _is_of(each.pid, file)]:
+        try:
+            pidfd = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        try:
+            if _is_of(pid, file):
+                select.select([pidfd], [], [], max(0.0, deadline - time.monotonic()))
+        finally:
+            os.close(pidfd)
+
+
+def _is_of(pid: int, file: Path) -> bool:
+    """Whether a process is `python -m heronpy.container.… FILE …`."""
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return False
+    ours = any(word.startswith(b"heronpy.container.") for word in command)
+    return ours and os.fsencode(file) in command

@@ -359,9 +359,7 @@ class SchedulerLoop:
     def _serve(self, request: Request) -> None:
         if request.kind == "kill":
             require_store(self._state, self._launch, keep=request.keep_checkpoints)
-            if self._launch.keeper != "master":
-                # the request may come from a machine that does not know that
-                announce_leaving(self._state, self._tree)
+            announce_leaving(self._state, self._tree)
             self._scheduler.on_kill()
             work = Path(self._launch.work)
             clear_topology(

@@ -173,8 +173,7 @@ def test_no_damaged_node_loses_or_repeats_a_row_whoever_dies_next(engine: Engine
             damage_node(engine.home, f"/{NAME}/{node}", "one bit flipped")
     assert NAME in engine.ok("list")
     engine.ok("kill", NAME)
-    # container 0 may have started another scheduler process meanwhile, which finds that the topology is gone
-    wait_until(lambda: engine.leftovers() == [], 15, "nothing is left", lambda: str(engine.leftovers()))
+    assert engine.leftovers() == []
 
 
 @pytest.mark.cluster

@@ -16,9 +16,11 @@ import pytest
 from support.running.cpu import cpu_seconds
 
 from heronpy.container.folders import create_launch, launch_file, work_folder
+from heronpy.container.processes.detached import start_detached
 from heronpy.container.scheduler import scheduler_host
 from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.container.teardown import kill_topology
+from heronpy.container.watchdog.scheduler_watch import SCHEDULER_HOST
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import NodeMissing, UserError
 from heronpy.kernel.launch import TopologyLaunch
@@ -249,6 +251,27 @@ def test_kill_works_when_the_scheduler_process_does_not_answer(
         assert deaf.wait(10) == -signal.SIGKILL
     assert not state.exists(TREE.root)
     assert leftovers(launch) == []
+
+
+def test_kill_waits_for_a_scheduler_process_that_was_started_a_moment_before(
+    config: Config, state: StateManager, launch: TopologyLaunch
+) -> None:
+    start_detached([*SCHEDULER_HOST, str(launch_file(config, NAME))], launch.logs / "scheduler.log")
+    assert len(leftovers(launch)) == 1
+    assert kill_topology(config, state, NAME, 3.0)
+    assert_nothing_left(state, launch)
+
+
+def test_no_scheduler_process_is_started_for_a_topology_whose_kill_has_begun(
+    config: Config, state: StateManager, launch: TopologyLaunch
+) -> None:
+    write_tree(state, launch.execution, "lokal")
+    with pytest.raises(UserError, match="no scheduler plugin named 'lokal'"):
+        kill_topology(config, state, NAME, 3.0)
+    write_tree(state, launch.execution, "local")
+    with pytest.raises(UserError, match="topology 'hosted' is being killed"):
+        scheduler_host.start(launch_file(config, NAME))
+    assert executors(state) == {}
 
 
 def test_a_second_host_leaves_the_topology_to_the_first(
