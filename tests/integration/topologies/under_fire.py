@@ -1,4 +1,4 @@
-"""Numbers until told to stop, at full speed if they have no rest.
+"""Numbers until told to stop, at full speed if they have no rest or are told to hurry.
 
 What was emitted, acked and written down survives any kill.
 """
@@ -49,7 +49,7 @@ class Numbers(Spout):
 
     def next_tuple(self):
         self.calls += 1
-        if self.calls % 256 == 0:
+        if self.calls % 256 == 0 and not (FOLDER / "hurry").exists():
             time.sleep(REST)
         if self.calls % 256 == 0 or self.stopping:
             self.stopping = (FOLDER / "stop").exists()

@@ -33,6 +33,9 @@ REST = 0.03 if KILLS <= 2 else 0.0
 #: … where servers on the same machine need the time to come back
 SLOWLY = 0.2
 
+#: numbers in flight at a shot that must hit some: a source that rests has as many acks to read, and no more
+QUEUE = 2048
+
 #: shots of a cell on top of KILLS, while none has hit anything
 MORE = 10
 
@@ -138,15 +141,32 @@ class Fire:
                     found.append(process)
         return found
 
-    def kill(self, *roles: str) -> list[int]:
-        """Kill -9 one process of each role, as nearly at once as can be."""
+    def kill(self, *roles: str, hits: bool = False) -> list[int]:
+        """Kill -9 one process of each role, as nearly at once as can be; with `hits`, into a queue."""
         chosen: list[psutil.Process] = []
         for role in roles:
             chosen.append(self.dice.choice([p for p in self.victims(role) if p not in chosen]))
         self.pause()
-        for process in chosen:
-            os.kill(process.pid, signal.SIGKILL)
+        with self._queue() if hits else contextlib.nullcontext():
+            for process in chosen:
+                os.kill(process.pid, signal.SIGKILL)
         return [process.pid for process in chosen]
+
+    @contextlib.contextmanager
+    def _queue(self) -> Iterator[None]:
+        """Inside, the source takes no rest, and many numbers are on their way."""
+        hurry = self.folder / "hurry"
+        hurry.touch()
+
+        def waiting() -> bool:
+            progress = self.progress()
+            return progress.emitted - progress.committed > QUEUE
+
+        wait_until(waiting, 60, "a queue", lambda: f"{self.progress()}\n{self.engine.log_tails()}")
+        try:
+            yield
+        finally:
+            hurry.unlink()
 
     def pause(self) -> None:
         """A random moment of ordinary life."""
@@ -171,11 +191,11 @@ class Fire:
                     heard.add((relay, path))
         return len(heard) == 4
 
-    def shoot(self, *roles: str) -> int:
+    def shoot(self, *roles: str, hits: bool = False) -> int:
         """Kill one of each role and wait for recovery; tuples that arrived before all had successors."""
         shot, detail = "+".join(roles), self.engine.log_tails
         wait_until(lambda: self._complete(roles), 60, f"before a shot at {shot}: all of them run", detail)
-        dead = self.kill(*roles)
+        dead = self.kill(*roles, hits=hits)
         begun, since = time.monotonic(), self.sizes()
         wait_until(lambda: self._complete(roles, dead), 60, f"{shot} shot: successors", detail)
         meanwhile = sum(self.sizes().values()) - sum(since.values())
@@ -193,7 +213,7 @@ class Fire:
         )
 
     def cell(self, *roles: str, hits: bool = False) -> Cell:
-        """Shoot at these roles KILLS times and settle; with `hits`, more often until something was hit.
+        """Shoot at these roles KILLS times and settle; with `hits`, at a queue, until something was hit.
 
         Everything settles between two cells, so what is replayed or lost in one is owed to its own shots.
         """
@@ -201,13 +221,13 @@ class Fire:
         self.dice = random.Random(f"{self._label} {name} {SEED}")
         first = max((cell.numbers.stop for cell in self.cells.values()), default=0)
         before, begun = self.progress().replayed, time.monotonic()
-        meanwhile = sum(self.shoot(*roles) for _ in range(KILLS))
+        meanwhile = sum(self.shoot(*roles, hits=hits) for _ in range(KILLS))
         stop = self._settle(name)
         for _ in range(MORE if hits else 0):
             if self.progress().replayed > before:
                 break
             print(f"{name}: nothing was in flight, another shot")
-            meanwhile += self.shoot(*roles)
+            meanwhile += self.shoot(*roles, hits=hits)
             stop = self._settle(name)
         cell = Cell(range(first, stop), meanwhile, self.progress().replayed - before)
         print(f"{name}: {cell}, {time.monotonic() - begun:.1f} s")
