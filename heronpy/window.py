@@ -13,7 +13,7 @@ from heronpy.errors import DefinitionError
 from heronpy.spec import HeronComponentSpec
 from heronpy.state import State, StatefulComponent
 from heronpy.stream import Stream
-from heronpy.tuple import Tuple
+from heronpy.tuple import Tuple, TupleHelper
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
@@ -92,6 +92,11 @@ class _WindowBolt(Bolt, StatefulComponent):
             self.saved_state.put("tuples", self.current_tuples)
             self.saved_state.put("saved_at", self.clock.monotonic())
             self.saved_state.put("ticked", self._ticked)
+
+    def end_of_input(self) -> None:
+        """The last window ends with the input."""
+        if self.current_tuples:
+            self.process_tick(TupleHelper.make_tick_tuple())
 
     def _go_on(self, saved: State, ticks: float) -> None:
         """Resume as if the clock had stopped at the save, so that each window gets the same tuples."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology
+from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology, TumblingWindowBolt
 from heronpy.testing import TopologyTest
 from heronpy.tuple import Tuple
 
@@ -108,6 +108,24 @@ def test_the_input_has_not_ended_while_a_tuple_can_fail_and_be_emitted_again() -
         run.run_spouts()
         assert sorted(run.emitted("count")) == [["a", 2], ["again", 1], ["b", 1], ["c", 1]]
         assert run.component("count").ends == 1
+
+
+class Last(TumblingWindowBolt):
+    outputs = ["words"]
+
+    def processWindow(self, window_info: Any, tuples: list[Tuple]) -> None:  # noqa: N802 - Apache's name
+        self.emit(["".join(tup.values[0] for tup in tuples)])
+
+
+class Windowed(Topology):
+    words = Words.spec()
+    last = Last.spec(inputs=[words], config={"tumblingwindowbolt_duration_secs": 60})
+
+
+def test_the_last_window_ends_with_the_input() -> None:
+    with TopologyTest(Windowed) as run:
+        run.run_spouts()
+        assert run.emitted("last") == [["abaca"]]
 
 
 def test_trees_are_over_before_the_input_ends() -> None:
