@@ -162,7 +162,10 @@ def _record(name: str) -> list[Test]:
 def _seeded(environment: Mapping[str, str], seed: int) -> dict[str, str]:
     """One seed for all that draws lots: simulated schedules, moments of kills, the order in sets."""
     names = ("SIMULATION_SEED", "CHAOS_SEED", "PYTHONHASHSEED")
-    return {**dict.fromkeys(names, str(seed)), **environment}
+    seeded = {**dict.fromkeys(names, str(seed)), **environment}
+    # without bytecode on disk each of some thousand processes would compile the engine again
+    seeded.pop("PYTHONDONTWRITEBYTECODE", None)
+    return seeded
 
 
 def _headline(text: str) -> None:

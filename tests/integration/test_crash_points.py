@@ -35,7 +35,7 @@ class Words:
     def __init__(self, engine: Engine, folder: Path, reliability: str) -> None:
         self.engine = engine
         self.crashes = StepCrashes(folder / "crashes")
-        engine.environment["PYTHONPATH"] = self.crashes.pythonpath()
+        engine.for_topologies["PYTHONPATH"] = self.crashes.pythonpath()
         (folder / "brake").write_text("0.05")
         self.live = LiveWords(engine, folder, reliability, keys=KEYS, settings=SETTINGS)
 
@@ -127,7 +127,7 @@ def test_a_transaction_is_committed_once_whoever_dies_at_which_step_of_it(
         return sorted(int(line) for path in folder.glob("lines-*") for line in path.read_text().split())
 
     crashes = StepCrashes(tmp_path / "crashes")
-    engine.environment["PYTHONPATH"] = crashes.pythonpath()
+    engine.for_topologies["PYTHONPATH"] = crashes.pythonpath()
     chosen = [word for each in SETTINGS for word in ("--set", each)]
     engine.ok(
         "submit", str(TOPOLOGIES / "exact.py"), str(NUMBERS), str(folder), str(REST), *chosen, timeout=120

@@ -129,6 +129,14 @@ def test_failures_without_number_are_not_tried_again(project: Path) -> None:
     assert "second try: " not in said
 
 
+def test_tests_write_bytecode_also_where_the_caller_does_not(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert run(project, "fast")[0] == 0
+    assert (project / "tests" / "__pycache__").exists()
+
+
 def test_a_seed_decides_the_order(project: Path) -> None:
     many = "\n".join(f"def test_{n}():\n    print('ran', {n})\n    assert False\n" for n in range(9))
     add(project, "many", many)

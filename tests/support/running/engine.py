@@ -27,7 +27,7 @@ TOPOLOGIES = Path(__file__).parent.parent.parent / "integration" / "topologies"
 
 #: Verbs that most tests only use, and that are run in the test's own process: a command costs a quarter of a
 #: second of CPU. test_cli_in_processes.py and test_pause_and_resume.py have them as commands.
-HERE = frozenset({"kill", "activate", "deactivate"})
+HERE = frozenset({"submit", "kill", "activate", "deactivate", "update", "restart", "checkpoints"})
 #: where this process looks for plugins, however the variable is changed later
 _SEARCHED = os.environ.get("PYTHONPATH")
 
@@ -43,6 +43,8 @@ class Engine:
         #: what runs the command, when it shall not run just here
         self._front = front
         self.here = HERE
+        #: for processes of topologies, on top of the rest; a verb does the same with and without
+        self.for_topologies: dict[str, str] = {}
         self.environment = {**os.environ, "HERONPY_HOME": str(home), "NO_COLOR": "1"}
 
     def run(
@@ -51,7 +53,7 @@ class Engine:
         """Run a verb; the result has its exit code and output."""
         return subprocess.run(
             [*self._front, str(Path(sys.executable).parent / "heronpy"), *args],
-            env={**self.environment, **environment},
+            env={**self.environment, **self.for_topologies, **environment},
             capture_output=True,
             text=True,
             timeout=timeout or self.patience,
@@ -63,7 +65,7 @@ class Engine:
         """Begin a verb, and do something else meanwhile."""
         return subprocess.Popen(
             [*self._front, str(Path(sys.executable).parent / "heronpy"), *args],
-            env=self.environment,
+            env={**self.environment, **self.for_topologies},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -71,8 +73,11 @@ class Engine:
         )
 
     def ok(self, *args: str, timeout: float | None = None, **environment: str) -> str:
-        """Run a verb that must succeed; its standard output."""
-        if args[0] in self.here and timeout is None and not environment and self._is_as_here():
+        """Run a verb that must succeed; its standard output.
+
+        In the test's own process, only the limit of the test ends it.
+        """
+        if args[0] in self.here and not environment and self._is_as_here():
             return self._from_here(args)
         done = self.run(*args, timeout=timeout, **environment)
         assert done.returncode == 0, (
@@ -92,7 +97,8 @@ class Engine:
         return same and main and not self._front and os.environ.get("PYTHONPATH") == _SEARCHED
 
     def _from_here(self, args: Sequence[str]) -> str:
-        done = CliRunner().invoke(cli, args, prog_name="heronpy", env=self.environment)
+        environment = {**self.environment, **self.for_topologies}
+        done = CliRunner().invoke(cli, args, prog_name="heronpy", env=environment)
         assert done.exit_code == 0, (
             f"heronpy {' '.join(args)}: {done.exception!r}\n{done.stderr}{done.stdout}{self.log_tails()}"
         )

@@ -76,14 +76,12 @@ class LiveWords:
         )
 
     def pids(self) -> dict[str, int]:
-        """Label of each instance, and each Stream Manager, with its process."""
-        found = {
-            f"{one['component']}[{one['index']}]": one["pid"]
-            for one in self.engine.status(TOPOLOGY)["instances"]
-        }
+        """Label of each instance, and the Stream Manager of each container of the plan, with its process."""
+        instances = self.engine.status(TOPOLOGY)["instances"]
+        found = {f"{one['component']}[{one['index']}]": one["pid"] for one in instances}
         state, tree = open_state(_config(self.engine)), Tree(TOPOLOGY)
-        for container in state.children(tree.containers):
-            registered = read(state, tree.stream_manager(int(container)), Registration)
+        for container in {one["container"] for one in instances}:
+            registered = read(state, tree.stream_manager(container), Registration)
             if registered is not None:
                 found[f"stream-manager-{container}"] = registered.pid
         state.close()
