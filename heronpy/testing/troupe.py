@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from heronpy.instances.execution.one_task import OneTask
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.task.build import Task, build_task
@@ -144,12 +145,12 @@ class Troupe:
             self._dice.shuffle(order)
         return [self.wire.tasks[task] for task in order]
 
-    def _turn(self, task: Task, turn: Callable[[], None]) -> bool:
-        busy, before = bool(task.parts.inflow.inbox), (self.wire.frames, _emitted(task))
+    def _turn(self, task: Task, turn: Callable[[], object]) -> bool:
+        busy, before = task.loop.has_input, (self.wire.frames, _emitted(task))
         self._call(task, turn)
         return busy or before != (self.wire.frames, _emitted(task))
 
-    def _call(self, task: Task, call: Callable[[], None]) -> None:
+    def _call(self, task: Task, call: Callable[[], object]) -> None:
         """An error is kept until all that wait in emit() are off the stack: it is not theirs to catch."""
         try:
             call()
@@ -165,7 +166,7 @@ class Troupe:
         """Called while a task waits in emit(): without cycles, none below it can be waiting for it."""
         moved = False
         for task in self._order(self._downstream[task_id]):
-            moved |= self._turn(task, task.turn)
+            moved |= self._turn(task, OneTask(task, task.parts.link).step)
             if self.wire.stopping:
                 return
         if not moved:
@@ -183,9 +184,10 @@ def _emitted(task: Task) -> int:
 
 def _act(task: Task) -> None:
     # A turn in which a spout pauses for credit is none that a test would count.
+    loop = OneTask(task, task.parts.link)
     while task.parts.outbox.overfull and not task.parts.link.stopping:
-        task.turn()
-    task.turn()
+        loop.step()
+    loop.step()
 
 
 def _rest(task: Task) -> None:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from heronpy.instances.control_events import Abandoned, EventInbox
 from heronpy.instances.counters import Counters
+from heronpy.instances.execution.one_task import OneTask
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.poison.finding import Finding
 from heronpy.instances.positions import Sent, WorkedOff
+from heronpy.instances.process.attended_task import AttendedTask
 from heronpy.instances.process.control import Control
 from heronpy.instances.process.forks import guard_forks
 from heronpy.instances.process.joining import Joining, entry_of
@@ -223,32 +225,10 @@ class TaskLifecycle:
         self._leave()
         self._enter_run(run)
         log.info("pid %d runs %s", os.getpid(), parts.logger.name)
-        active, told = None, ""
-        while not self._reactor.stopping:
-            attention.look()
-            if control.active is not active:
-                active = control.active
-                task.loop.set_live(active)
-            state = "ready" if switching.waits else "running" if active else "paused"
-            if task.halted:
-                state = "stopped"
-            if state != told:
-                told = state
-                control.report(state, f"poison tuple {control.poison}" if task.halted else "")
-            self._enter(call)
-            task.turn()
-            if task.end.reached:
-                self._tell_end(task)
+        attended = AttendedTask(task, attention, switching, control, lambda: self._enter(call))
+        OneTask(attended, self._link).run()
         self._leave()
         task.close()
-
-    def _tell_end(self, task: Task) -> None:
-        """Reported at once when it changes: the topology may be finished by it."""
-        level = task.end.level
-        if level != self._control.progress.ending:
-            self._control.progress.totals = self._counters.totals()
-            self._control.progress.ending = level
-            self._control.tell()
 
     def _enter_run(self, run: int) -> None:
         """From now on no barrier is missed, so only now the task reports that it takes part."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from heronpy.instances.acking.ack_codec import decode_anchored
 from heronpy.instances.acking.anchored import TrackedId, joining, only_anchor
 from heronpy.instances.excerpts import shown
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.input.inflow import InboxItem, QueuedEnd, QueuedFrame
 from heronpy.instances.poison.guard import Guard, Halted, Unguarded
 from heronpy.instances.poison.mark import BUSY, IDLE
@@ -17,7 +18,7 @@ from heronpy.instances.saving.task_end import TaskEnd
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.flow.frame import ANCHORED
+from heronpy.kernel.flow.frame import ANCHORED, Prefix
 from heronpy.kernel.flow.signals import Barrier, Marker
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
@@ -93,8 +94,19 @@ class BoltDelegate:
         self.logger.log(log_level(level), "%s", message)
 
 
+class BegunFrame:
+    """A frame some of whose tuples may have been processed: no cut or marker behind it has been taken yet."""
+
+    __slots__ = ("done", "prefix", "tuples")
+
+    def __init__(self, prefix: Prefix, tuples: list[Tuple]) -> None:
+        self.prefix = prefix
+        self.tuples = tuples
+        self.done = 0
+
+
 class BoltTask:
-    """One turn: the sockets, one frame, then what is due."""
+    """One turn: what is due, then one frame or as much of it as takes about a millisecond."""
 
     def __init__(
         self,
@@ -119,6 +131,8 @@ class BoltTask:
         #: whether it has stopped before a poison tuple
         self.halted = False
         self._owes_tick = False
+        #: the frame in hand, if some of its tuples are still to be processed
+        self._begun: BegunFrame | None = None
         #: called with the epoch of a marker when all input before it has been processed
         self.on_mark: Callable[[int], None] = lambda _: None
         #: stream number → (component, stream, class of its tuples)
@@ -157,32 +171,44 @@ class BoltTask:
     def set_live(self, active: bool) -> None:
         """A bolt continues to process while the topology is paused."""
 
-    def turn(self) -> None:
+    def turn(self) -> Turn:
         parts = self._parts
+        parts.schedule.run_due()
         unsaved = self.saving is not None and self.saving.work()
         if self._owes_tick and not self.resting:
             self._tick()
-        if parts.inflow.inbox and not self.resting and not self.halted:
-            parts.link.pump(0)
-            self._take(parts.inflow.inbox.popleft())
-            parts.outbox.flush_due()
-        else:
+        turn = self._work()
+        if parts.acks is not None and (parts.link.stopping or not self.has_input):
+            parts.acks.flush()
+        return Turn.MORE if unsaved else turn
+
+    @property
+    def has_input(self) -> bool:
+        """Whether there is something to process or to take a snapshot for."""
+        return self._begun is not None or bool(self._parts.inflow.inbox)
+
+    def patience(self) -> float:
+        """Seconds until the next turn, if nothing comes before."""
+        return self._parts.schedule.patience(_HELD_UP if self._parts.outbox.waiting else _IDLE)
+
+    def _work(self) -> Turn:
+        parts = self._parts
+        if self.resting or self.halted or not self.has_input:
             parts.outbox.flush()
             parts.outbox.probe()
             parts.inflow.grant_all()
-            longest = _HELD_UP if parts.outbox.waiting else _IDLE
-            parts.link.pump(0 if unsaved else parts.schedule.patience(longest))
-        parts.schedule.run_due()
-        if parts.acks is not None and (parts.link.stopping or not parts.inflow.inbox):
-            parts.acks.flush()
+            return Turn.BLOCKED if parts.outbox.waiting else Turn.DONE
+        if self._begun is not None:
+            self._go_on(self._begun)
+        else:
+            self._take(parts.inflow.inbox.popleft())
+        parts.outbox.flush_due()
+        return Turn.MORE
 
     def _take(self, item: InboxItem) -> None:
         match item:
             case QueuedFrame():
-                try:
-                    self._execute(item)
-                except Halted:
-                    self.halted = True  # the rest of the frame is neither processed nor granted
+                self._execute(item)
             case QueuedEnd():
                 self._end.on_end(item)
             case Barrier(checkpoint):
@@ -198,25 +224,29 @@ class BoltTask:
         except ProtocolError as error:
             self._parts.inflow.on_unreadable(prefix, error)
             return
-        component, stream, _ = self._kinds[prefix.stream]
-        source = prefix.source
-        executed = self._parts.counters.executed
-        done = 0
         if isinstance(self._guard, Guard) and self._guard.careful:
             self._guard.relax()
-        while done < len(tuples):
+        if tuples:
+            self._begun = BegunFrame(prefix, tuples)
+            self._go_on(self._begun)
+
+    def _go_on(self, frame: BegunFrame) -> None:
+        """Process some more tuples of a frame; the rest has to wait for another turn."""
+        prefix, tuples, done = frame.prefix, frame.tuples, frame.done
+        try:
             count = self._process_chunk(tuples[done : done + self._pace.chunk])
-            done += count
-            executed[component, stream] = executed.get((component, stream), 0) + count
-            self._parts.inflow.on_consumed(source, prefix.incarnation, count)
-            if self._parts.acks is not None:
-                self._parts.acks.flush_due(self._parts.counters.returned_at)
-            if done < len(tuples):
-                self._parts.outbox.flush_due()
-                self._parts.link.pump(0)
-                self._parts.schedule.run_due()
-                if self._parts.link.stopping:
-                    return
+        except Halted:
+            self.halted = True  # the rest of the frame is neither processed nor granted
+            return
+        frame.done += count
+        if frame.done == len(tuples):
+            self._begun = None
+        component, stream, _ = self._kinds[prefix.stream]
+        executed = self._parts.counters.executed
+        executed[component, stream] = executed.get((component, stream), 0) + count
+        self._parts.inflow.on_consumed(prefix.source, prefix.incarnation, count)
+        if self._parts.acks is not None:
+            self._parts.acks.flush_due(self._parts.counters.returned_at)
 
     def _open(self, delivery: QueuedFrame) -> list[Tuple]:
         """The tuples of a frame; ProtocolError when they are not what its prefix says."""

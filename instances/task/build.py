@@ -24,6 +24,7 @@ from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.control_events import Abandoned
 from heronpy.instances.counters import Counters
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.inflow import Inflow
 from heronpy.instances.link import FrameHandler, Link
@@ -146,10 +147,15 @@ class Task(NamedTuple):
         """Whether it has stopped before a poison tuple."""
         return isinstance(self.loop, BoltTask) and self.loop.halted
 
-    def turn(self) -> None:
-        """One turn of the loop. It may end inside emit(), when that waits and the process has to stop."""
+    def turn(self) -> Turn:
+        """One turn of the task. It may end inside emit(), when that waits and the process has to stop."""
         with contextlib.suppress(Stopping), self._naming_emits():
-            self.loop.turn()
+            return self.loop.turn()
+        return Turn.DONE
+
+    def patience(self) -> float:
+        """Seconds until the next turn, if nothing comes before."""
+        return self.loop.patience()
 
     def flush(self) -> None:
         """Send what can be sent."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.roots import Over
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.saving.snapshot import Snapshots
 from heronpy.instances.saving.task_end import TaskEnd
 from heronpy.instances.task.log_level import log_level
@@ -97,7 +98,9 @@ class SpoutDelegate:
 
 
 class SpoutTask:
-    """One turn: some calls of next_tuple, then the sockets, then what is due."""
+    """One turn: what is due, then some calls of next_tuple."""
+
+    has_input = False
 
     def __init__(self, spout: Spout, delegate: SpoutDelegate, parts: TaskWiring, end: TaskEnd) -> None:
         self._delegate = delegate
@@ -111,6 +114,10 @@ class SpoutTask:
         self._parts = parts
         self._pace = Pace(parts.settings.spout_calls)
         self._idle = parts.settings.idle_min
+        #: how long to wait after the last turn, if nothing is due before
+        self._longest = 0.0
+        #: when the last turn ended, if only for want of credit
+        self._blocked_at: float | None = None
         #: what is saved of the task, if anything is
         self.saving: Snapshots | None = None
         #: None until the first notice, which is the initial value and not a change
@@ -135,56 +142,71 @@ class SpoutTask:
         else:
             self._spout.deactivate()
 
-    def turn(self) -> None:
+    def turn(self) -> Turn:
         parts = self._parts
-        unsaved = self.saving is not None and self.saving.work()
-        full = self._tracker is not None and self._tracker.full
-        if self._active is False or self.resting or full or self._delegate.finished:
-            self.tell()
-            parts.outbox.flush()
-            parts.outbox.probe()
-            longest = _HELD_UP if parts.outbox.waiting else _PAUSED
-            parts.link.pump(0 if unsaved else parts.schedule.patience(longest))
-        elif parts.outbox.overfull:
-            self._wait_for_credit(0 if unsaved else _HELD_UP)
-        elif self._ask():
-            self._idle = parts.settings.idle_min
-            parts.outbox.flush_due()
-            parts.link.pump(0)
-        else:
-            parts.outbox.flush()
-            parts.outbox.probe()
-            parts.link.pump(0 if unsaved else parts.schedule.patience(self._idle))
-            self._idle = min(self._idle * 2, parts.settings.idle_max)
-            self._pace.slow_down()
+        if self._blocked_at is not None:
+            parts.counters.waiting_seconds += parts.clock() - self._blocked_at
+            self._blocked_at = None
         parts.schedule.run_due()
         if self._tracker is not None:
             self.tell()
+        unsaved = self.saving is not None and self.saving.work()
+        turn = self._work()
+        if self._tracker is not None:
             self._tracker.stamp()
-        elif self._delegate.finished:
-            self._end_if_finished()
+        elif self._delegate.finished and self._end_if_finished():
+            return Turn.MORE  # to send what end_of_input() has emitted
+        return Turn.MORE if unsaved else turn
 
-    def _end_if_finished(self) -> None:
-        """The input ends when the spout has finished and no tuple of it can fail any more."""
+    def _end_if_finished(self) -> bool:
+        """The input ends when the spout has finished and no tuple of it can fail any more; if it does now."""
         tracker = self._tracker
         pending = tracker is not None and (tracker.pending or self._acked or self._failed)
-        if not pending and not self.resting and not self._end.reached:
-            self._end.reach()
+        if pending or self.resting or self._end.reached:
+            return False
+        self._end.reach()
+        return True
 
     def on_plan_change(self) -> None:
         """The spout may have other splits now."""
         self._delegate.finished = False
 
-    def _wait_for_credit(self, longest: float) -> None:
+    def patience(self) -> float:
+        """Seconds until the next turn, if nothing comes before."""
+        return self._parts.schedule.patience(self._longest)
+
+    def _work(self) -> Turn:
+        outbox, settings = self._parts.outbox, self._parts.settings
+        full = self._tracker is not None and self._tracker.full
+        if self._active is False or self.resting or full or self._delegate.finished:
+            self.tell()
+            outbox.flush()
+            outbox.probe()
+            self._longest = _HELD_UP if outbox.waiting else _PAUSED
+            return Turn.BLOCKED if outbox.waiting else Turn.DONE
+        if outbox.overfull:
+            return self._wait_for_credit()
+        if self._ask():
+            self._idle = settings.idle_min
+            outbox.flush_due()
+            return Turn.MORE
+        outbox.flush()
+        outbox.probe()
+        self._longest = self._idle
+        self._idle = min(self._idle * 2, settings.idle_max)
+        self._pace.slow_down()
+        return Turn.DONE
+
+    def _wait_for_credit(self) -> Turn:
         """A turn without next_tuple: what it emitted last has not left yet."""
-        parts, begun = self._parts, self._parts.clock()
-        parts.outbox.relieve()  # the credit may have come at the end of the last turn
-        if parts.outbox.overfull:
-            longest = min(longest, parts.settings.linger) if parts.outbox.lingering else longest
-            parts.link.pump(parts.schedule.patience(longest))
-            parts.outbox.relieve()
-        parts.outbox.flush_due()
-        parts.counters.waiting_seconds += parts.clock() - begun
+        outbox = self._parts.outbox
+        outbox.relieve()
+        outbox.flush_due()
+        if not outbox.overfull:
+            return Turn.MORE
+        self._longest = min(_HELD_UP, self._parts.settings.linger) if outbox.lingering else _HELD_UP
+        self._blocked_at = self._parts.clock()
+        return Turn.BLOCKED
 
     def _ask(self) -> bool:
         """Call next_tuple for about a millisecond; whether anything was emitted."""

@@ -157,7 +157,7 @@ def test_each_folder_knows_only_those_below_it(folder: str, others: list[str]) -
 
 
 #: the rooms of instances/, each of which may import those before it
-ROOMS_OF_AN_INSTANCE = ("acking", "input", "output", "poison", "saving", "task", "process")
+ROOMS_OF_AN_INSTANCE = ("execution", "acking", "input", "output", "poison", "saving", "task", "process")
 
 
 @pytest.mark.parametrize("room", ROOMS_OF_AN_INSTANCE)

@@ -154,6 +154,6 @@ class Cluster:
                 return False
             for instance in pod.instances.values():
                 parts = instance.task.parts
-                if not instance.alive or parts.inflow.inbox or parts.outbox.waiting:
+                if not instance.alive or instance.task.loop.has_input or parts.outbox.waiting:
                     return False
         return all(source.exhausted for source in self.sources.values())

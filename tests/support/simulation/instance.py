@@ -10,6 +10,7 @@ from support.simulation.reactor import SimulatedReactor
 from support.simulation.sockets import SimulatedDealer
 from support.simulation.world import Process
 
+from heronpy.instances.execution.one_task import OneTask
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.instances.task.build import Task, build_task
@@ -55,6 +56,7 @@ class Instance(Process):
             self.world.dice.randrange,
         )
         link.handler = self.task.on_frame
+        self._loop = OneTask(self.task.loop, link)
         cast("Any", self.task.component).host = self
         self._source = cluster.sources.get(task_id)
         self._beat = InstanceBeat(task=task_id, incarnation=incarnation, pid=1, state="running")
@@ -86,7 +88,7 @@ class Instance(Process):
             if not self._initialized:
                 self._initialized = True
                 self.task.initialize()
-            self.task.loop.turn()
+            self._loop.step()
         except Stopping:
             return self.now()
         return min(self._resting_until, self._reactor.next_due())

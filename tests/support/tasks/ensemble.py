@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from heronpy.instances.control_events import Abandoned, EventInbox
+from heronpy.instances.execution.one_task import OneTask
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.run_membership import (
@@ -184,7 +185,7 @@ class Place:
             else:
                 assert self.attention is not None
                 self.attention.look()
-                self.task.loop.turn()
+                OneTask(self.task.loop, self).step()
                 self._wait_for_writer(self.task)
         except Abandoned:
             assert self.task is not None

@@ -12,6 +12,7 @@ import pytest
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Tuple
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.poison.finding import Finding
@@ -96,7 +97,8 @@ class Process:
         self._position += len(words)
         self.task.on_frame(*seal(prefix, payload))
         try:
-            self.task.loop.turn()
+            while self.task.turn() is Turn.MORE:
+                pass
         except Death:
             self._mark.write_bytes(self._left)
             return False

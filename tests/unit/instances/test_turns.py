@@ -9,6 +9,8 @@ import pytest
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Spout, Tuple
+from heronpy.instances.execution.one_task import OneTask
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.task.build import Task, build_task
@@ -53,6 +55,7 @@ class Stage:
             lambda: self.now,
         )
         self.task.initialize()
+        self.step = OneTask(self.task, self.link).step
 
     def call(self) -> None:
         self.calls += 1
@@ -100,18 +103,18 @@ def test_a_source_that_dries_up_keeps_nothing_back() -> None:
     stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), HELLO.encode()))
     stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), Grant(1, 0, 10**9).encode()))
     for _ in range(20):
-        stage.task.loop.turn()
+        stage.step()
     emitted, stage.cost = stage.calls, 1.0
     assert emitted > 1000
-    stage.task.loop.turn()
-    stage.task.loop.turn()
+    stage.step()
+    stage.step()
     assert (stage.calls - emitted, stage.sent) == (2, emitted)
 
 
 def test_a_spout_that_starts_paused_is_neither_asked_nor_told() -> None:
     stage = Stage(SOURCE, spout)
     stage.task.loop.set_live(False)
-    stage.task.loop.turn()
+    stage.step()
     assert (stage.calls, stage.told) == (0, [])
     for active in (True, True, False):
         stage.task.loop.set_live(active)
@@ -122,14 +125,16 @@ def test_a_bolt_whose_calls_begin_to_block_soon_looks_at_its_sockets_again() -> 
     stage = Stage(SINK, bolt)
     for number in range(20):
         bring(stage, 1000, 1000 * number)
-        stage.task.loop.turn()
+        while stage.step() is Turn.MORE:
+            pass
     quick, stage.cost = stage.calls, 1.0
     bring(stage, 100, 20_000)
     pumped = stage.link.pumped
-    stage.task.loop.turn()
+    while stage.step() is Turn.MORE:
+        pass
     assert stage.calls == quick + 100
-    # eight calls before the first look at the clock, one at a time from there on
-    assert stage.link.pumped - pumped == 1 + 92
+    # eight calls before the first look at the clock, one at a time from there on, and a turn without any
+    assert stage.link.pumped - pumped == 1 + 92 + 1
 
 
 def test_a_bolt_that_is_told_to_end_does_not_finish_its_frame_first() -> None:
@@ -137,7 +142,7 @@ def test_a_bolt_that_is_told_to_end_does_not_finish_its_frame_first() -> None:
     stage.cost = 1.0
     bring(stage, 1000, 0)
     stage.link.stopping = True
-    stage.task.loop.turn()
+    stage.step()
     assert stage.calls == 1
     counters = stage.task.parts.counters
     assert counters.executed == {("words", "default"): 1}
@@ -150,12 +155,12 @@ def test_a_spout_that_gets_no_credit_pauses_and_is_served_meanwhile() -> None:
     served: list[float] = []
     stage.task.parts.schedule.every(1.0, lambda: served.append(stage.now))
     for _ in range(100):
-        stage.task.loop.turn()
+        stage.step()
     asked = stage.calls
     began = stage.now
     for _ in range(50):
         stage.now += 0.1
-        stage.task.loop.turn()
+        stage.step()
     assert stage.calls == asked
     assert 4 <= len(served) <= 5
     assert stage.task.held_up_by() == ""  # it is not caught inside emit
@@ -163,8 +168,8 @@ def test_a_spout_that_gets_no_credit_pauses_and_is_served_meanwhile() -> None:
     stage.task.on_frame(
         *seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), Grant(1, asked, 10**9).encode())
     )
-    stage.task.loop.turn()
-    stage.task.loop.turn()
+    stage.step()
+    stage.step()
     assert stage.calls > asked
     assert stage.task.parts.outbox.hold_ups.lasting() == {}
 
@@ -172,12 +177,12 @@ def test_a_spout_that_gets_no_credit_pauses_and_is_served_meanwhile() -> None:
 def test_a_spout_does_not_wait_for_credit_that_has_come() -> None:
     stage = Stage(SOURCE, spout)
     while not stage.task.parts.outbox.overfull:
-        stage.task.loop.turn()
+        stage.step()
     asked = stage.calls
     stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), Grant(1, 0, 10**9).encode()))
     waited = stage.link.patience
-    stage.task.loop.turn()
-    stage.task.loop.turn()
+    stage.step()
+    stage.step()
     assert stage.link.patience == waited
     assert stage.calls > asked
 
@@ -186,9 +191,9 @@ def test_a_spout_that_waits_for_credit_can_be_paused_by_its_user() -> None:
     stage = Stage(SOURCE, spout)
     stage.task.loop.set_live(True)
     for _ in range(100):
-        stage.task.loop.turn()
+        stage.step()
     stage.task.loop.set_live(False)
-    stage.task.loop.turn()
+    stage.step()
     assert stage.told == ["deactivate"]
 
 

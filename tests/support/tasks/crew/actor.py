@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from support.tasks.crew.stage import Player
 
 from heronpy.instances.control_events import EventInbox
+from heronpy.instances.execution.one_task import OneTask
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.snapshot import SavingSettings
@@ -111,7 +112,7 @@ class Actor:
         assert self.task is not None
         parts = self.task.parts
         told = parts.tracker is None or not parts.tracker.pending
-        return not any(self.arriving.values()) and not parts.inflow.inbox and parts.outbox.idle and told
+        return not any(self.arriving.values()) and not self.task.loop.has_input and parts.outbox.idle and told
 
     def end(self) -> None:
         """As SIGTERM would."""
@@ -156,6 +157,6 @@ class Actor:
         try:
             while not self.stopping:
                 attention.look()
-                task.loop.turn()
+                OneTask(task.loop, self).step()
         except Stopping:
             pass

@@ -11,6 +11,8 @@ from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.roots import Roots
+from heronpy.instances.execution.one_task import OneTask
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.task.build import Task, build_task
@@ -57,6 +59,7 @@ class Stage:
         self.link = Link()
         settings = FlowSettings(**{"batch_tuples": 4, "credit_initial": 8, "spout_calls": 1, **changed})
         self.task: Task = build_task(plan, task, 1, self.link, settings, find, lambda: self.now)
+        self.step = OneTask(self.task, self.link).step
         self.task.initialize()
         if task == SPOUT:
             self.receive(CREDIT, Grant(1, 0, settings.credit_initial).encode())
@@ -72,8 +75,8 @@ class Stage:
     def receive_words(self, *anchored: Edges, at: int = 0, turn: bool = True) -> None:
         batch = PlainCodec().encode([(number,) for number in range(len(anchored))])
         self.receive(ANCHORED, encode_anchored(anchored, batch), len(anchored), at)
-        if turn:
-            self.task.loop.turn()
+        while turn and self.step() is Turn.MORE:
+            pass
 
     @property
     def roots(self) -> list[int]:
@@ -164,10 +167,10 @@ def test_acks_are_told_to_spouts_that_listen_and_counted_for_all(
     spout: type[Words], heard: list[int]
 ) -> None:
     stage = Stage(SPOUT, spout, Twice)
-    stage.task.loop.turn()
+    stage.step()
     stage.task.parts.outbox.flush()
     stage.receive(ACK, Acks(stage.roots, [], [], []).encode())
-    stage.task.loop.turn()
+    stage.step()
     assert stage.component.acked == heard
     assert stage.task.parts.counters.acked == 3
     assert stage.task.parts.counters.pending == 0
@@ -184,7 +187,7 @@ def test_acks_that_come_while_emit_waits_are_told_after_it() -> None:
             stage.link.on_pump = lambda: None
 
     stage.link.on_pump = answer
-    stage.task.loop.turn()
+    stage.step()
     assert stage.component.emitted == 20
     assert stage.component.acked == list(range(8)), "what credit had let through when emit began to wait"
 
@@ -201,15 +204,15 @@ def test_the_time_of_a_tuple_runs_from_its_own_emit_although_a_later_one_waits()
             stage.link.on_pump = lambda: None
 
     stage.link.on_pump = five_seconds
-    stage.task.loop.turn()
+    stage.step()
     stage.now = 110.0
-    stage.task.loop.turn()
+    stage.step()
     assert stage.component.failed == list(range(16)), "eight were sent, eight more have filled a batch twice"
     stage.now = 114.4
-    stage.task.loop.turn()
+    stage.step()
     assert len(stage.component.failed) == 16
     stage.now = 115.0  # it looks every half second
-    stage.task.loop.turn()
+    stage.step()
     assert stage.component.failed == list(range(20))
 
 
@@ -268,8 +271,8 @@ def test_acks_of_a_busy_bolt_travel_together_and_never_linger_for_long() -> None
     stage.link.on_pump = lambda: told_at.append((stage.component.seen, sum(map(_told, stage.acks))))
     for frame in range(10):
         stage.receive_words(*(own.add(number) for number in range(100)), at=100 * frame, turn=False)
-    while stage.task.parts.inflow.inbox:
-        stage.task.loop.turn()
+    while stage.step() is Turn.MORE:
+        pass
     assert max(seen - told for seen, told in told_at) <= 20 + 8, "a chunk is not cut within eight calls"
     assert len(stage.acks) <= 1000 // 20 + 1
     assert sum(map(_told, stage.acks)) == 1000, "with nothing left to do, nothing is kept back"
@@ -282,7 +285,7 @@ def test_a_bolt_that_is_told_to_end_tells_all_that_it_has_acked() -> None:
     for frame in range(2):
         stage.receive_words(*(own.add(number) for number in range(100)), at=100 * frame, turn=False)
     stage.link.stopping = True
-    stage.task.loop.turn()
+    stage.step()
     assert 0 < stage.component.seen < 100
     assert sum(map(_told, stage.acks)) == stage.component.seen
 

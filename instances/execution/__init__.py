@@ -1,0 +1,5 @@
+"""What calls the tasks of a process: the answers of a turn, and the loops that act on them.
+
+Imports nothing of the other rooms, so that a loop knows tasks only as what takes turns. Begin with `turn.py`;
+`one_task.py` is the loop of a process that holds one task.
+"""
