@@ -16,6 +16,7 @@ from heronpy.instances.output.codec import Codec, Row
 from heronpy.instances.output.exposure import Exposure
 from heronpy.instances.output.following import Following
 from heronpy.instances.output.hold_ups import HoldUps
+from heronpy.instances.output.overfull import Overfull
 from heronpy.instances.positions import Sent
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.batches import RowBatch
@@ -38,7 +39,8 @@ class Outbox:
 
     A batch leaves at once when its receiver has nothing else to do, when it is full, or when it is old.
     A spout's batch may grow to twice its limit for want of credit: the current call of next_tuple finishes,
-    and then the spout pauses, so that it never blocks inside emit().
+    and then the spout pauses, so that it rarely waits inside emit(). Where emit() may not wait, because other
+    tasks run on the same thread, this holds for bolts too, and a batch grows by all that one call emits.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class Outbox:
         counters: Counters,
         clock: Callable[[], float] = time.monotonic,
         sent: Sent | None = None,
+        *,
+        may_wait: bool = True,
     ) -> None:
         self._plan = plan
         self._sender = sender
@@ -60,16 +64,19 @@ class Outbox:
         self._settings = settings
         self._counters = counters
         self._clock = clock
-        self._pauses = plan.logical.component(plan.task(sender.task).component).kind == "spout"
+        #: whether emit() may wait for credit
+        self.may_wait = may_wait
+        spout = plan.logical.component(plan.task(sender.task).component).kind == "spout"
+        self._pauses = spout or not may_wait
         self._channels: dict[int, Channel] = {}
         #: lanes with rows in them, oldest first
         self._open: dict[Lane, None] = {}
         #: when to look again for receivers to probe
         self._look_at = 0.0
-        #: lanes that have outgrown their limit: while there are any, the spout pauses
-        self.overfull: dict[Lane, None] = {}
         self.hold_ups = HoldUps(plan, clock)
         self._exposure = Exposure(counters)
+        #: lanes that have outgrown their limit: while there are any, the task pauses
+        self.overfull = Overfull(self._exposure, 2 * settings.batch_tuples)
         #: the task whose credit emit() waits for at this moment
         self.held_up_by: int | None = None
         #: called while emit() waits for credit
@@ -151,11 +158,10 @@ class Outbox:
                 continue
             if self._settings.drop and not lane.channel.held:
                 self._drop(lane)
-            elif self._pauses and lane not in self.overfull:
-                self.overfull[lane] = None
-                lane.limit *= 2
-            else:
+            elif self.may_wait and (lane in self.overfull or not self._pauses):
                 self._wait_for(lane)
+            else:
+                self.overfull.grow(lane)
 
     def flush(self) -> None:
         """Send all that credit allows; what it does not allow stays."""
@@ -174,7 +180,7 @@ class Outbox:
             self._send(lane)
 
     def relieve(self) -> None:
-        """Send what the spout pauses for, as far as there is credit now."""
+        """Send what the task pauses for, as far as there is credit now."""
         for lane in list(self.overfull):
             if lane.rows:  # else it was in the way of one that was overfull before it, and has left
                 self._send(lane)
@@ -321,8 +327,9 @@ class Outbox:
     def discard(self, lane: Lane) -> None:
         """What is in a lane does not leave from it."""
         lane.rows, lane.edges = [], []
-        for place in (self._open, self.overfull, lane.channel.open):
+        for place in (self._open, lane.channel.open):
             place.pop(lane, None)
+        self.overfull.leave(lane)
 
     def queue(self, stream: int, task: int, batch: RowBatch) -> None:
         """Rows that were emitted before: they leave before all that is emitted from now on.
@@ -403,6 +410,7 @@ class Outbox:
         lane.rows.clear()
         lane.edges.clear()
         del self._open[lane], lane.channel.open[lane]
+        self.overfull.leave(lane)
         self._following.send_due(lane.channel)
 
     def _send(self, lane: Lane) -> bool:
@@ -428,7 +436,7 @@ class Outbox:
             self._send_batch(lane, lane.first(room))
         finally:
             if lane in self.overfull:
-                self._shrink(lane)
+                self.overfull.shrink(lane)
             if not lane.rows:
                 del self._open[lane]
                 del channel.open[lane]
@@ -437,13 +445,6 @@ class Outbox:
         if self.hold_ups:
             self._check_free(channel)
         return True
-
-    def _shrink(self, lane: Lane) -> None:
-        """After sending from an overfull lane: mark it normal, or double its limit again."""
-        if len(lane.rows) < lane.limit:
-            del self.overfull[lane]
-        else:
-            lane.limit *= 2
 
     def _send_batch(self, lane: Lane, batch: RowBatch) -> None:
         """Send the first rows of a lane, which are taken out of it as they leave."""

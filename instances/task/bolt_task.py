@@ -19,7 +19,7 @@ from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.frame import ANCHORED, Prefix
-from heronpy.kernel.flow.signals import Barrier, Marker
+from heronpy.kernel.flow.signals import Barrier, Cut, Marker
 from heronpy.tuple import Tuple, TupleHelper, tuple_class
 
 if TYPE_CHECKING:
@@ -133,6 +133,8 @@ class BoltTask:
         self._owes_tick = False
         #: the frame in hand, if some of its tuples are still to be processed
         self._begun: BegunFrame | None = None
+        #: when the last turn ended, if for want of credit and with input left
+        self._blocked_at: float | None = None
         #: called with the epoch of a marker when all input before it has been processed
         self.on_mark: Callable[[int], None] = lambda _: None
         #: stream number → (component, stream, class of its tuples)
@@ -163,8 +165,8 @@ class BoltTask:
         self._parts.schedule.every(seconds, self._tick, getattr(self._bolt, "first_tick_secs", None))
 
     def _tick(self) -> None:
-        self._owes_tick = self.resting
-        if not self.resting and not self.halted:
+        self._owes_tick = self.resting or bool(self._parts.outbox.overfull)
+        if not self._owes_tick and not self.halted:
             self._parts.counters.other_calls += 1
             self._bolt.process_tick(TupleHelper.make_tick_tuple())
 
@@ -173,9 +175,12 @@ class BoltTask:
 
     def turn(self) -> Turn:
         parts = self._parts
+        if self._blocked_at is not None:
+            parts.counters.waiting_seconds += parts.clock() - self._blocked_at
+            self._blocked_at = None
         parts.schedule.run_due()
         unsaved = self.saving is not None and self.saving.work()
-        if self._owes_tick and not self.resting:
+        if self._owes_tick:
             self._tick()
         turn = self._work()
         if parts.acks is not None and (parts.link.stopping or not self.has_input):
@@ -198,12 +203,25 @@ class BoltTask:
             parts.outbox.probe()
             parts.inflow.grant_all()
             return Turn.BLOCKED if parts.outbox.waiting else Turn.DONE
+        if parts.outbox.overfull and not self._may_go_on():
+            self._blocked_at = parts.clock()
+            return Turn.BLOCKED
         if self._begun is not None:
             self._go_on(self._begun)
         else:
             self._take(parts.inflow.inbox.popleft())
         parts.outbox.flush_due()
         return Turn.MORE
+
+    def _may_go_on(self) -> bool:
+        """Whether no lane is overfull any more, or a cut is next: that calls neither process() nor a tick.
+
+        Never asked where emit() waits: there is no such lane then.
+        """
+        outbox = self._parts.outbox
+        outbox.relieve()
+        outbox.flush_due()
+        return not outbox.overfull or (self._begun is None and isinstance(self._parts.inflow.inbox[0], Cut))
 
     def _take(self, item: InboxItem) -> None:
         match item:
@@ -280,13 +298,19 @@ class BoltTask:
         try:
             if self._process_batch is not None and not self._guard.careful:
                 self._process_batch(chunk)
-            else:
+            elif self._parts.outbox.may_wait:
                 process, until = self._stepping(), begun + LONG
                 for start in range(0, len(chunk), _CALLS_PER_LOOK):
                     for tup in chunk[start : start + _CALLS_PER_LOOK]:
                         process(tup)
                     if clock() > until:
                         count = min(start + _CALLS_PER_LOOK, len(chunk))
+                        break
+            else:  # the same with a look at the lanes after every call
+                process, until, overfull = self._stepping(), begun + LONG, self._parts.outbox.overfull
+                for count, tup in enumerate(chunk, 1):
+                    process(tup)
+                    if overfull or (count % _CALLS_PER_LOOK == 0 and clock() > until):
                         break
         except Exception as error:
             batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "

@@ -230,12 +230,14 @@ def build_task(
     sent: Sent | None = None,
     worked_off: WorkedOff | None = None,
     poison: Finding | None = None,
+    may_wait: bool = True,
 ) -> Task:
     """Make the component and its surroundings; nothing of the user's runs but constructors.
 
     `run` is on every frame, and frames of another run are dropped. `counters` are those of the task that this
     one replaces in the same process. Without `keeping` nothing of the task is saved; `store` is then for
-    the component's own objects. `poison`: what is known of tuples that kill it.
+    the component's own objects. `poison`: what is known of tuples that kill it. `may_wait`: whether emit()
+    may wait for credit, which it must not where other tasks have the same thread.
     """
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
@@ -247,7 +249,7 @@ def build_task(
     codec = _codec(config, find_class)
     sender = Sender(task_id, incarnation, plan.epoch, run)
     inflow = Inflow(plan, sender, link, settings, counters, worked_off)
-    outbox = Outbox(plan, sender, codec, link, settings, counters, clock, sent)
+    outbox = Outbox(plan, sender, codec, link, settings, counters, clock, sent, may_wait=may_wait)
     counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
