@@ -1,0 +1,92 @@
+"""Many tasks on one thread: the loop that never waits inside emit()."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from heronpy.instances.execution.memory_links import MemoryLink, MemoryLinks
+from heronpy.instances.execution.turn import Runnable, Turn
+
+
+class Member:
+    """A task of the loop, and when it is to be called again if no frame comes before."""
+
+    __slots__ = ("due", "link", "task")
+
+    def __init__(self, task: Runnable, link: MemoryLink) -> None:
+        self.task = task
+        self.link = link
+        self.due = 0.0
+
+
+def in_order(members: Sequence[Member]) -> Iterable[Member]:
+    """One after the other, as they were added."""
+    return members
+
+
+class ManyTasks:
+    """Calls the tasks that have something to do, one turn each, and sleeps when none has.
+
+    A task whose emit() may not wait overshoots by what one call emits and says BLOCKED until it is below its
+    limits again; meanwhile the others go on, and so give it credit. Waiting inside emit() would not do: the
+    receiver that has to give the credit may be on this very thread, and running it inside the emitter's call
+    would nest user code in user code, as deep as the graph is.
+    """
+
+    def __init__(
+        self,
+        links: MemoryLinks,
+        wait: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+        order: Callable[[Sequence[Member]], Iterable[Member]] = in_order,
+    ) -> None:
+        """`wait` is called with the seconds in which nothing is due, `order` at the beginning of a round."""
+        self._links = links
+        self._wait = wait
+        self._clock = clock
+        self._order = order
+        self._members: dict[int, Member] = {}
+
+    def add(self, number: int, task: Runnable, link: MemoryLink) -> None:
+        """Call a task from now on; at most one at a time has a number."""
+        self._members[number] = Member(task, link)
+
+    def remove(self, number: int) -> None:
+        """Call it no more."""
+        del self._members[number]
+
+    def wake(self, number: int) -> None:
+        """There is something to do that did not come as a frame."""
+        self._members[number].due = 0.0
+
+    def run(self) -> None:
+        while not self._links.stopping:
+            if not self.round():
+                self._wait(self.patience())
+
+    def round(self) -> bool:
+        """A turn for each task that has something to do; False if none had."""
+        moved = False
+        for member in self._order(tuple(self._members.values())):
+            if member.link.arrived or member.due <= self._clock():
+                self._step(member)
+                moved = True
+            if self._links.stopping:
+                break
+        return moved
+
+    def step(self, number: int) -> Turn:
+        """The frames that have come for a task, then one turn."""
+        return self._step(self._members[number])
+
+    def patience(self) -> float:
+        """Seconds until some task is due."""
+        now = self._clock()
+        return max(0.0, min((member.due for member in self._members.values()), default=now) - now)
+
+    def _step(self, member: Member) -> Turn:
+        member.link.pump(0)
+        turn = member.task.turn()
+        member.due = 0.0 if turn is Turn.MORE else self._clock() + member.task.patience()
+        return turn

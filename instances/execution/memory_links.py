@@ -1,0 +1,59 @@
+"""Links between tasks of one loop: frames as on a socket, in queues of this process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from heronpy.instances.link import FrameHandler
+from heronpy.kernel.flow.frame import route
+
+Frame = tuple[bytes, bytes]
+
+
+class MemoryLink:
+    """One task's end. What is sent to it waits here until it pumps: no task runs inside another's call."""
+
+    def __init__(self, links: MemoryLinks) -> None:
+        self._links = links
+        self.send = links.carry
+        self.handler: FrameHandler = lambda _prefix, _payload: None
+        self.arrived: deque[Frame] = deque()
+
+    @property
+    def stopping(self) -> bool:
+        return self._links.stopping
+
+    def pump(self, timeout: float) -> None:
+        """Hand in what has come."""
+        assert timeout == 0, "only the loop may wait, for all its tasks"
+        for prefix, payload in self._links.due(self):
+            self.handler(prefix, payload)
+
+
+class MemoryLinks:
+    """The links of all tasks of a loop."""
+
+    def __init__(self) -> None:
+        self._ends: dict[int, MemoryLink] = {}
+        #: set when the loop has to stop
+        self.stopping = False
+
+    def open(self, task: int) -> MemoryLink:
+        """The link of a task; it takes the place of a predecessor's, with nothing that had come for that."""
+        link = self._ends[task] = MemoryLink(self)
+        return link
+
+    def close(self, task: int) -> None:
+        """Frames for a task that is gone are dropped, as by a Stream Manager without a route."""
+        del self._ends[task]
+
+    def carry(self, prefix: bytes, payload: bytes) -> None:
+        receiver = self._ends.get(route(prefix)[0])
+        if receiver is not None:
+            receiver.arrived.append((prefix, payload))
+
+    def due(self, link: MemoryLink) -> Iterable[Frame]:
+        """The frames that reach a task now: all that have come for it. They are taken out of its queue."""
+        frames, link.arrived = link.arrived, deque()
+        return frames
