@@ -24,7 +24,7 @@ from heronpy.testing.clock import Clock
 from heronpy.testing.names import component_called, input_from, stream_called
 from heronpy.testing.placing import Testable, placed
 from heronpy.testing.stand_in import FedRow, FedSpout
-from heronpy.testing.troupe import Troupe
+from heronpy.testing.tasks_under_test import TasksUnderTest
 
 #: calls of next_tuple after which a spout counts as one that never ends
 _ENDLESS = 100_000
@@ -94,7 +94,7 @@ class TopologyTest:
         self._fed: dict[str, deque[FedRow]] = {}
         #: spout → the task that is next in turn
         self._turns: dict[str, Iterator[int]] = {}
-        self._troupe: Troupe | None = None
+        self._tasks: TasksUnderTest | None = None
         self._closed = False
 
     def feed(
@@ -114,7 +114,7 @@ class TopologyTest:
             msg = f"{spout!r} is a bolt, and only spouts can be fed"
             raise TopologyError(msg, hint=f"run.send({spout!r}, values)")
         stream_called(component, stream)
-        if self._troupe is not None and spout not in self._fed:
+        if self._tasks is not None and spout not in self._fed:
             msg = f"spout {spout!r} runs as itself already"
             raise TopologyError(msg, hint="feed it before the first step of the run")
         rows = list(rows)
@@ -147,26 +147,29 @@ class TopologyTest:
             )
             raise TopologyError(msg)
         receiver = self._receiver(bolt, edge, fields, values) if index is None else self.task_ids(bolt)[index]
-        outbox = self._going().tasks_of(edge.component)[0].parts.outbox
+        tasks = self._going()
+        emitter = tasks.tasks_of(edge.component)[0]
+        outbox = emitter.parts.outbox
         lane = outbox.lane(self._plan.streams.index((edge.component, stream)), receiver)
         lane.rows.append(tuple(values))
         outbox.opened(lane)
+        tasks.wake(emitter)
 
     def run(self) -> None:
         """Go on until nothing moves any more. Spouts that are not fed are left alone: see run_spouts."""
         __tracebackhide__ = True
-        troupe = self._going()
-        troupe.settle(_is_fed)
-        troupe.check_ledger()
+        tasks = self._going()
+        while tasks.ask(_is_fed):
+            pass
+        tasks.settle()
+        tasks.check_ledger()
 
     def run_spouts(self, calls: int | None = None) -> None:
         """Call next_tuple of every spout task so many times, or until none emits any more; then run()."""
         __tracebackhide__ = True
-        troupe = self._going()
+        tasks = self._going()
         for _ in range(_ENDLESS if calls is None else calls):
-            before = troupe.emitted_by_spouts()
-            troupe.round(_anyone)
-            if calls is None and troupe.emitted_by_spouts() == before:
+            if not tasks.ask(_anyone) and calls is None:
                 break
         else:
             if calls is None:
@@ -188,10 +191,10 @@ class TopologyTest:
     ) -> list[list[Any]]:
         """All that a component has emitted on a stream, in order; or one task of it."""
         stream_called(component_called(self._plan.logical, component, index), stream)
-        if self._troupe is None:
+        if self._tasks is None:
             return []
         tasks = self._plan.tasks_of(component)
-        recorders = [self._troupe.recorders[task.id] for task in (tasks if index is None else [tasks[index]])]
+        recorders = [self._tasks.recorders[task.id] for task in (tasks if index is None else [tasks[index]])]
         entries = itertools.chain.from_iterable(one.emitted.get(stream, ()) for one in recorders)
         return [list(values) for _, values in sorted(entries, key=lambda entry: entry[0])]
 
@@ -220,18 +223,18 @@ class TopologyTest:
 
     def counts(self) -> dict[str, Counts]:
         """What each component has done so far."""
-        troupe = self._started()
+        tasks = self._started()
         return {
-            component.name: _counts(troupe.tasks_of(component.name), troupe.wire.most_queued)
+            component.name: _counts(tasks.tasks_of(component.name), tasks.links.most_queued)
             for component in self._plan.logical.components
         }
 
     def close(self) -> None:
         """Call clean_up() of the hooks and close() of every component. Leaving a `with` block does it too."""
         __tracebackhide__ = True
-        if self._troupe is not None and not self._closed:
+        if self._tasks is not None and not self._closed:
             self._closed = True
-            self._troupe.close()
+            self._tasks.close()
 
     def __enter__(self) -> Self:
         return self
@@ -249,23 +252,23 @@ class TopologyTest:
         by_key = Fields(lanes, self._plan.key_groups[bolt], edge.grouping.fields, fields, where)
         return by_key.targets(tuple(values))[0]
 
-    def _started(self) -> Troupe:
+    def _started(self) -> TasksUnderTest:
         __tracebackhide__ = True
-        if self._troupe is None:
-            self._troupe = Troupe(
+        if self._tasks is None:
+            self._tasks = TasksUnderTest(
                 self._plan, self._find, self._flow, self.clock, self._seed, self._fed, self._store
             )
-            self._troupe.initialize()
-        return self._troupe
+            self._tasks.initialize()
+        return self._tasks
 
-    def _going(self) -> Troupe:
+    def _going(self) -> TasksUnderTest:
         """The tasks, ready for a step."""
         __tracebackhide__ = True
-        troupe = self._started()
-        if self._closed or troupe.failure is not None:
-            msg = f"this run is over: {troupe.failure!r}" if troupe.failure else "this run is closed"
+        tasks = self._started()
+        if self._closed or tasks.failure is not None:
+            msg = f"this run is over: {tasks.failure!r}" if tasks.failure else "this run is closed"
             raise TopologyError(msg, hint="make a new one")
-        return troupe
+        return tasks
 
 
 def _flow(config: Config) -> FlowSettings:

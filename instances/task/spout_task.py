@@ -154,7 +154,7 @@ class SpoutTask:
         turn = self._work()
         if self._tracker is not None:
             self._tracker.stamp()
-        elif self._delegate.finished and self._end_if_finished():
+        if self._delegate.finished and self._end_if_finished():
             return Turn.MORE  # to send what end_of_input() has emitted
         return Turn.MORE if unsaved else turn
 

@@ -11,6 +11,7 @@ from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.roots import Over
 from heronpy.instances.control_events import Abandoned, ControlEvents, EventInbox
+from heronpy.instances.execution.memory_links import MemoryLinks
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.run_membership import LeaveForNextRun, origin_of, rows_are_unsent
@@ -23,7 +24,6 @@ from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.tree.update import Update
 from heronpy.testing import TopologyTest
 from heronpy.testing.placing import placed
-from heronpy.testing.wire import MemoryLink, Wire
 from heronpy.transactions import TransactionalSink
 
 
@@ -209,10 +209,7 @@ def test_who_is_not_in_the_run_does_not_commit_what_its_checkpoints_say() -> Non
     plan, find = placed(OnceOnly, 1)
     radio = Radio(Checkpoints(run=1, members={1: 1, 2: 1}, started=1))
     keeping = SavingSettings(Shelf, "t/x", lambda _stored, _kind: None)
-    wire = Wire()
-    link = MemoryLink(wire, 2, lambda _: None)
-    task = build_task(plan, 2, 1, link, FlowSettings(), find, run=1, keeping=keeping)
-    wire.tasks = {1: task, 2: task}
+    task = build_task(plan, 2, 1, MemoryLinks().open(2), FlowSettings(), find, run=1, keeping=keeping)
     task.initialize()
     assert task.saving is not None
     attention = EventInbox(radio)
