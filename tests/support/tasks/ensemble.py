@@ -1,18 +1,18 @@
-"""All tasks of a topology in one process: frames that wait on their way, a master played by the test."""
+"""All tasks of a topology on one thread: frames that wait on their way, a master played by the test."""
 
 from __future__ import annotations
 
 import random
-import threading
 import time
-from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from support.tasks.diced_links import DicedLinks
 
 from heronpy.instances.control_events import Abandoned, EventInbox
-from heronpy.instances.execution.one_task import OneTask
+from heronpy.instances.execution.many_tasks import ManyTasks
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.run_membership import (
@@ -32,7 +32,7 @@ from heronpy.kernel.checkpoints.object_names import own_prefix
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import ObjectMissing
-from heronpy.kernel.flow.frame import DATA, Prefix, unseal
+from heronpy.kernel.flow.frame import DATA, unseal
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
@@ -67,15 +67,8 @@ class MemoryStore(CheckpointStore):
         self.objects.pop(name, None)
 
 
-class Killed(BaseException):
-    """Thrown through whatever a task does when its process dies."""
-
-
 class Place:
-    """Where one task lives: its process as others see it, whatever task is in it.
-
-    It has a thread, so that it can wait inside emit() while others go on; but only one of them ever runs.
-    """
+    """Where one task lives: its process as others see it, whatever task is in it. The loop calls it."""
 
     def __init__(self, ensemble: Ensemble, task_id: int) -> None:
         self._ensemble = ensemble
@@ -83,7 +76,8 @@ class Place:
         self.incarnation = 1
         self.task: Task | None = None
         self.attention: EventInbox | None = None
-        self.stopping = False
+        self.link = ensemble.links.open(task_id)
+        self.link.handler = self._on_frame
         # what the control thread would have heard
         self.news = 0
         self.plan: PhysicalPlan | None = ensemble.plan
@@ -92,44 +86,6 @@ class Place:
         self.update: Update | None = None
         self.next_plan: PhysicalPlan | None = None
         self.progress = Progress()
-        self.failure: BaseException | None = None
-        self._killed = False
-        self._go = threading.Semaphore(0)
-        self._done = threading.Semaphore(0)
-        self._thread = threading.Thread(target=self._live, name=f"place {task_id}", daemon=True)
-        self._thread.start()
-
-    def step(self) -> None:
-        """Let it run until it would wait."""
-        self._go.release()
-        self._done.acquire()
-        if self.failure is not None:
-            raise self.failure
-
-    def end(self) -> None:
-        self.stopping = self._killed = True
-        self._go.release()
-        self._thread.join(10)
-
-    def _rest(self) -> None:
-        self._done.release()
-        self._go.acquire()
-        if self._killed:
-            self._killed = False
-            raise Killed
-
-    def _live(self) -> None:
-        self._go.acquire()
-        while not self.stopping:
-            try:
-                self._turn()
-                self._rest()
-            except Killed:
-                self._die()
-            except BaseException as error:
-                self.failure = error
-                self._done.release()
-                return
 
     def tell(self) -> None:
         """The test looks at the progress itself."""
@@ -139,19 +95,46 @@ class Place:
         self.plan, self.checkpoints = self._ensemble.plan, self._ensemble.node
         self.news += 1
 
-    def send(self, prefix: bytes, payload: bytes) -> None:
-        self._ensemble.send(prefix, payload)
-
-    def pump(self, timeout: float) -> None:
-        self._ensemble.deliver_to(self)
-        if timeout:
-            self._rest()
-            self._ensemble.deliver_to(self)
-
     def on_stored(self, stored: Stored, kind: Kind) -> None:
         setattr(self.progress, kind, stored)
 
-    def build(self) -> None:
+    def turn(self) -> Turn:
+        """Look, then one turn of the task; one that is abandoned is built anew the next time."""
+        try:
+            if self.task is None:
+                self._build()
+                return Turn.MORE
+            assert self.attention is not None
+            self.attention.look()
+            turn = self.task.turn()
+            self._wait_for_writer(self.task)
+        except Abandoned:
+            assert self.task is not None
+            self.task.abandon()
+            self.task = None
+            return Turn.MORE
+        return turn
+
+    def patience(self) -> float:
+        return self.task.patience() if self.task is not None else 0.0
+
+    def kill(self) -> None:
+        """The process dies without a word, and its successor starts."""
+        self.end()
+        self.incarnation += 1
+        self.progress = Progress()
+
+    def end(self) -> None:
+        if self.task is not None and self.task.saver is not None:
+            self.task.saver.abandon()
+        self.task = None
+
+    def _on_frame(self, prefix: bytes, payload: bytes) -> None:
+        if self.task is not None:
+            self.task.on_frame(prefix, payload)
+            self._ensemble.note_queued(self.task)
+
+    def _build(self) -> None:
         """Begin with what the node says, if we are to take part."""
         plan, node = self.plan, self.checkpoints
         assert plan is not None
@@ -166,43 +149,14 @@ class Place:
             lambda: ensemble.store, own_prefix("t", ensemble.execution), self.on_stored, saved, rows
         )
         self.task = build_task(
-            plan, self.id, self.incarnation, self, ensemble.settings, ensemble.find,
-            ensemble.clock, ensemble.dice.randrange, run=run, keeping=keeping,
+            plan, self.id, self.incarnation, self.link, ensemble.settings, ensemble.find,
+            ensemble.clock, ensemble.dice.randrange, run=run, keeping=keeping, may_wait=False,
         )  # fmt: skip
         assert self.task.saving is not None
         self.attention = EventInbox(self)
         self.attention.listeners += [LeaveForNextRun(run, self.id, self.incarnation), self.task.saving]
-        self.task.parts.outbox.meanwhile = self.attention.peek
         self.task.initialize()
         self.progress.run = run
-
-    def _turn(self) -> None:
-        """Deliver, look, one turn; an abandoned task is built anew the next time."""
-        self._ensemble.deliver_to(self)
-        try:
-            if self.task is None:
-                self.build()
-            else:
-                assert self.attention is not None
-                self.attention.look()
-                OneTask(self.task.loop, self).step()
-                self._wait_for_writer(self.task)
-        except Abandoned:
-            assert self.task is not None
-            self.task.abandon()
-            self.task = None
-
-    def kill(self) -> None:
-        """The process dies without a word, and its successor starts."""
-        self._killed = True
-        self.incarnation += 1
-        self.progress = Progress()
-        self.step()
-
-    def _die(self) -> None:
-        if self.task is not None and self.task.saver is not None:
-            self.task.saver.abandon()
-        self.task = None
 
     def _wait_for_writer(self, task: Task) -> None:
         """Threads are not part of the game: equal seeds run equally."""
@@ -231,52 +185,42 @@ class Ensemble:
         self.now = 0.0
         self.store = store or MemoryStore()
         self.node = Checkpoints.submitted_with(base)
-        self._ways: dict[tuple[int, int], deque[tuple[bytes, bytes]]] = {}
+        self.links = DicedLinks(self.dice)
+        self._loop = ManyTasks(
+            self.links, clock=self.clock, order=lambda members: self.dice.sample(members, len(members))
+        )
         #: most tuples that ever were in the inbox of a task or set aside there
         self.most_queued = 0
         self.places = {task.id: Place(self, task.id) for task in plan.tasks}
+        for place in self.places.values():
+            self._loop.add(place.id, place, place.link)
         if has_runs(plan):
             self.begin_run()
 
     def clock(self) -> float:
         return self.now
 
-    def send(self, prefix: bytes, payload: bytes) -> None:
-        read: Prefix = unseal(prefix, payload)
-        self._ways.setdefault((read.source, read.destination), deque()).append((prefix, payload))
-
     def lose_data(self) -> int:
         """A data frame vanishes on its way, if there is any; how many tuples it had."""
-        for _, way in sorted(self._ways.items()):
-            for frame in way:
+        for place in self.places.values():
+            for frame in place.link.arrived:
                 prefix = unseal(*frame)
                 if prefix.kind == DATA:
-                    way.remove(frame)
+                    place.link.arrived.remove(frame)
                     return prefix.tuples
         return 0
 
-    def deliver_to(self, place: Place) -> None:
-        """Some frames arrive, from some of those who have sent any; each way keeps its order."""
-        ways = [way for (_, destination), way in sorted(self._ways.items()) if destination == place.id]
-        for way in ways:
-            for _ in range(self.dice.randint(0, len(way))):
-                frame = way.popleft()
-                if place.task is not None:
-                    place.task.on_frame(*frame)
-        if place.task is not None:
-            self.most_queued = max(self.most_queued, place.task.parts.counters.queued)
+    def note_queued(self, task: Task) -> None:
+        self.most_queued = max(self.most_queued, task.parts.counters.queued)
 
     def round(self) -> None:
+        """News reaches most of the tasks; then each takes a turn, if it has something to do."""
         self.now += 0.01
-        for place in self._shuffled():
+        for place in self.places.values():
             if self.dice.random() < 0.7:
                 place.hear()
-            place.step()
-
-    def _shuffled(self) -> list[Place]:
-        order = list(self.places.values())
-        self.dice.shuffle(order)
-        return order
+                self._loop.wake(place.id)
+        self._loop.round()
 
     def write(self, **changes: Any) -> None:
         """The master writes the node."""
@@ -305,6 +249,11 @@ class Ensemble:
     def ready(self) -> bool:
         """Whether every task takes part in the run, so that a checkpoint may begin."""
         return all(place.task and place.progress.run == self.node.run for place in self.places.values())
+
+    @property
+    def drained(self) -> bool:
+        """Whether all that the tasks emitted has been processed."""
+        return all(place.task is None or place.task.parts.outbox.idle for place in self.places.values())
 
     def complete_checkpoint(self) -> bool:
         """Write the manifest, if every task has stored its part by now."""

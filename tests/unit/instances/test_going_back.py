@@ -74,7 +74,7 @@ class Left(Bolt):
 
 
 class Right(Bolt):
-    """Makes two of one, so that it must wait for credit in emit()."""
+    """Makes two of one, so that it runs out of credit."""
 
     outputs: ClassVar = ["key", "number", "side"]
 
@@ -146,10 +146,10 @@ def shown() -> list[tuple[int, str]]:
 
 
 def finish(ensemble: Ensemble) -> None:
-    """Until all has been counted, or it is clear that it never will; then one more checkpoint."""
+    """Until all has been counted and shown, or it is clear that it never will; then one more checkpoint."""
     for _ in range(4000):
         ensemble.round()
-        if ensemble.ready and len(joined(ensemble)) >= len(oracle()):
+        if ensemble.ready and ensemble.drained and len(joined(ensemble)) >= len(oracle()):
             break
     ensemble.checkpoint()
 
