@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from support.tasks.crew.actor import Actor, MemoryNews
+from support.tasks.crew.actor import MemoryNews
 from support.tasks.crew.crew import Crew
 from support.tasks.crew.shop import CLASSES, Ledger, shop
 from support.tasks.crew.updates import scaled
@@ -27,9 +27,9 @@ def update_to(plan: PhysicalPlan, phase: Phase) -> Update:
     return Update(number=1, epoch=plan.epoch, phase=phase, packing=scaled(plan, {}, NEW + 1))
 
 
-def take_turns(actor: Actor, turns: int) -> None:
+def take_turns(crew: Crew, task: int, turns: int) -> None:
     for _ in range(turns):
-        actor.player.go_on()
+        crew.loop.step(task)
 
 
 def test_a_run_that_began_by_a_later_plan_is_not_entered_before_that_is_known() -> None:
@@ -68,11 +68,11 @@ def test_a_new_task_begins_anew_when_the_plan_that_it_waits_for_gives_way_to_ano
         crew.start(first, NEW, waits=True)
         actor = crew.actors[NEW]
         while not actor.ready:
-            actor.player.go_on()
+            crew.loop.step(NEW)
         assert actor.news.progress.next_epoch == first.epoch
         actor.news.update = msgspec.structs.replace(update_to(second, "prepare"), number=4)
         actor.news.next_plan, actor.news.news = second, 1
         with pytest.raises(Abandoned):
-            take_turns(actor, 10)
+            take_turns(crew, NEW, 10)
     finally:
         crew.close()

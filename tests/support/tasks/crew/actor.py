@@ -6,15 +6,12 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from support.tasks.crew.stage import Player
-
 from heronpy.instances.control_events import EventInbox
-from heronpy.instances.execution.one_task import OneTask
-from heronpy.instances.output.outbox import Stopping
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import Saved, Saver
-from heronpy.instances.task.build import Task, build_task
+from heronpy.instances.task.build import build_task
 from heronpy.instances.task.switching import Switching
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plans import PhysicalPlan
@@ -65,7 +62,7 @@ class PatientSaver:
 
 
 class Actor:
-    """A task in one incarnation."""
+    """A task in one incarnation, called by the loop of its crew."""
 
     def __init__(
         self,
@@ -77,86 +74,52 @@ class Actor:
         waits: bool = False,
         saved: Saved | None = None,
     ) -> None:
-        self._crew = crew
-        self.task_id = task_id
-        self.stopping = False
         self.ready = False
         self.news = MemoryNews(crew.plan, crew.update, crew.next_plan)
-        self._plan = plan
-        self._incarnation = incarnation
-        self._waits = waits
-        self._saved = saved
-        self.task: Task | None = None
-        self._saver: Saver | None = None
-        #: what has arrived and not been read: source → frames
-        self.arriving: dict[int, list[tuple[bytes, bytes]]] = {}
-        self.player = Player(self._play)
-
-    def send(self, prefix: bytes, payload: bytes) -> None:
-        self._crew.carry(prefix, payload)
-
-    def pump(self, timeout: float) -> None:
-        """Let others run, then read some of what has arrived, in order for each sender."""
-        self.player.pause()
-        assert self.task is not None
-        dice = self._crew.dice
-        for source in dice.sample(sorted(self.arriving), len(self.arriving)):
-            frames = self.arriving[source]
-            count = dice.randint(0, len(frames))
-            read, self.arriving[source] = frames[:count], frames[count:]
-            for prefix, payload in read:
-                self.task.on_frame(prefix, payload)
-
-    @property
-    def quiet(self) -> bool:
-        assert self.task is not None
-        parts = self.task.parts
-        told = parts.tracker is None or not parts.tracker.pending
-        return not any(self.arriving.values()) and not self.task.loop.has_input and parts.outbox.idle and told
-
-    def end(self) -> None:
-        """As SIGTERM would."""
-        self.stopping = True
-        while not self.player.over:
-            self.player.go_on()
-        self.player.join()
-        if self._saver is not None:
-            self._saver.close()
-
-    def _play(self) -> None:
-        crew = self._crew
-        stored = threading.Event()
-
-        def on_stored(report: Stored, _: str) -> None:
-            self.news.progress.handover = report
-            stored.set()
-
-        task = self.task = build_task(
-            self._plan,
-            self.task_id,
-            self._incarnation,
-            self,
+        self._stored = threading.Event()
+        self.link = crew.links.open(task_id)
+        self.task = build_task(
+            plan,
+            task_id,
+            incarnation,
+            self.link,
             crew.flow,
             crew.find,
             lambda: crew.now,
             crew.dice.randrange,
-            keeping=SavingSettings(lambda: crew.shelf, "t/e", on_stored, self._saved),
+            keeping=SavingSettings(lambda: crew.shelf, "t/e", self._on_stored, saved),
+            may_wait=False,
         )
-        component: Any = task.component
+        self.link.handler = self.task.on_frame
+        self.patience = self.task.patience
+        component: Any = self.task.component
         component.ledger = crew.ledger
-        assert task.saver is not None
-        saver = self._saver = task.saver
-        attention = EventInbox(self.news)
-        giver = PatientSaver(saver, stored)
-        attention.listeners.append(
-            Switching(task, self._plan, self.news, giver, lambda: crew.shelf, waits=self._waits)
+        assert self.task.saver is not None
+        self._saver = self.task.saver
+        self._attention = EventInbox(self.news)
+        giver = PatientSaver(self._saver, self._stored)
+        self._attention.listeners.append(
+            Switching(self.task, plan, self.news, giver, lambda: crew.shelf, waits=waits)
         )
-        task.parts.outbox.meanwhile = attention.peek
-        task.initialize()
-        self.ready = True
-        try:
-            while not self.stopping:
-                attention.look()
-                OneTask(task.loop, self).step()
-        except Stopping:
-            pass
+
+    def turn(self) -> Turn:
+        if not self.ready:
+            self.task.initialize()
+            self.ready = True
+            return Turn.MORE
+        self._attention.look()
+        return self.task.turn()
+
+    @property
+    def quiet(self) -> bool:
+        parts = self.task.parts
+        told = parts.tracker is None or not parts.tracker.pending
+        return not self.link.arrived and not self.task.loop.has_input and parts.outbox.idle and told
+
+    def end(self) -> None:
+        """As SIGTERM would, between two turns."""
+        self._saver.close()
+
+    def _on_stored(self, report: Stored, _: str) -> None:
+        self.news.progress.handover = report
+        self._stored.set()

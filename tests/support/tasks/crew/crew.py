@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from support.tasks.crew.actor import Actor
+from support.tasks.diced_links import DicedLinks
 from support.tasks.shelf import Shelf
 
+from heronpy.instances.execution.many_tasks import ManyTasks
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.saving.state import Saved
-from heronpy.kernel.flow.frame import route
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.tree.update import Update
 
@@ -43,6 +44,8 @@ class Crew:
         #: of all tasks that have ended
         self.losses: Counter[str] = Counter()
         self._lives: dict[int, int] = {}
+        self.links = DicedLinks(self.dice)
+        self.loop = ManyTasks(self.links, clock=lambda: self.now)
         self.actors: dict[int, Actor] = {}
         for task in plan.tasks:
             self.start(plan, task.id)
@@ -52,34 +55,31 @@ class Crew:
     ) -> None:
         self._lives[task] = self._lives.get(task, 0) + 1
         actor = self.actors[task] = Actor(self, plan, task, self._lives[task], waits=waits, saved=saved)
-        actor.player.go_on()  # its link is there from the first moment on
+        self.loop.add(task, actor, actor.link)
 
     def end(self, task: int) -> None:
         actor = self.actors.pop(task)
+        self.loop.remove(task)
+        self.links.close(task)
         actor.end()
-        assert actor.task is not None
         counters = actor.task.parts.counters
         for name in ("missing", "maybe_lost", "rejected"):
             self.losses[name] += getattr(counters, name)
 
-    def carry(self, prefix: bytes, payload: bytes) -> None:
-        destination, source = route(prefix)
-        if destination in self.actors:  # else a Stream Manager has no route
-            self.actors[destination].arriving.setdefault(source, []).append((prefix, payload))
-
     def step(self) -> None:
         """A piece of somebody's work, or somebody hears of something."""
         self.now += TICK
-        actor = self.actors[self.dice.choice(sorted(self.actors))]
+        task = self.dice.choice(sorted(self.actors))
+        news = self.actors[task].news
         chance = self.dice.random()
         if chance < 0.03:
-            actor.news.plan = self.plan
-            actor.news.news += 1
+            news.plan = self.plan
+            news.news += 1
         elif chance < 0.1:
-            actor.news.update, actor.news.next_plan = self.update, self.next_plan
-            actor.news.news += 1
+            news.update, news.next_plan = self.update, self.next_plan
+            news.news += 1
         else:
-            actor.player.go_on()
+            self.loop.step(task)
 
     def close(self) -> None:
         for task in list(self.actors):
