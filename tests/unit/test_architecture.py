@@ -251,10 +251,12 @@ def test_a_module_fits_into_a_head(path: Path) -> None:
 #: modules that mean the same wherever they are: the entry of a process, a decision and its execution, and
 #: what every package of errors or plugins has
 ROLE_NAMES = {"__init__", "act", "decide", "errors", "main"}
-#: names that users see: a verb is a module of its own, and a contract is called as the interface it tests
+#: names that users see: a verb is a module of its own, a connector is called as its system, and a contract as
+#: the interface it tests
 NAMED_FOR_USERS = (
     "cli/verbs/",
     "heronpy/api/",
+    "heronpy/connectors/",
     "heronpy/testing/",
     "heronpy/loading/",
     "heronpy/spark/",
@@ -270,8 +272,8 @@ def test_no_two_modules_share_a_name() -> None:
     assert {stem: paths for stem, paths in found.items() if len(paths) > 1} == {}
 
 
-#: what heronpy exports may be called like a class of the engine, and both demos have words that are counted
-EXPORTED = {"Count", "Grouping", "Words"}
+#: what users import may be called like a class of the engine, and both demos have words that are counted
+EXPORTED = {"Count", "Grouping", "Reader", "Source", "Words"}
 
 
 def test_no_two_public_classes_share_a_name() -> None:

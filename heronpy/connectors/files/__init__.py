@@ -1,0 +1,1 @@
+"""Files as sources and sinks: lines, JSON lines, CSV, Parquet. Begin with `lines.py`."""

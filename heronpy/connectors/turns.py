@@ -1,0 +1,63 @@
+"""Readers whose splits are read one chunk each in turn."""
+
+from __future__ import annotations
+
+import abc
+import sys
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+from heronpy.connectors.source import Chunk, Reader
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class SplitReader(abc.ABC, Generic[T_co]):
+    """One split, opened at a position."""
+
+    @abc.abstractmethod
+    def read(self, most: int) -> Chunk[T_co] | None:
+        """The next records; None if there are none now. Not called again after a chunk that has ended."""
+
+    def close(self) -> None:
+        """Let go of files."""
+
+
+class TurnReader(Reader[T_co]):
+    """Base of readers that handle each split apart: a subclass says how one is opened.
+
+    Of a bounded source with many splits, `at_once` take turns and the others follow: thousands of files are
+    not open at the same time. Splits that never end must all be open.
+    """
+
+    def __init__(self, at_once: int = sys.maxsize) -> None:
+        self._at_once = at_once
+        self._waiting: deque[tuple[str, Any]] = deque()
+        self._turns: deque[SplitReader[T_co]] = deque()
+
+    @abc.abstractmethod
+    def open_split(self, split: str, position: Any) -> SplitReader[T_co]:
+        """A split from a position; None is its beginning."""
+
+    def assign(self, positions: Mapping[str, Any]) -> None:
+        self.close()
+        self._waiting.extend(positions.items())
+
+    def poll(self, most: int) -> Chunk[T_co] | None:
+        while self._waiting and len(self._turns) < self._at_once:
+            self._turns.append(self.open_split(*self._waiting.popleft()))
+        for _ in range(len(self._turns)):
+            chunk = self._turns[0].read(most)
+            if chunk is not None and chunk.ended:
+                self._turns.popleft().close()
+            else:
+                self._turns.rotate(-1)
+            if chunk is not None:
+                return chunk
+        return None
+
+    def close(self) -> None:
+        self._waiting.clear()
+        while self._turns:
+            self._turns.pop().close()
