@@ -18,7 +18,7 @@ from measure import alternate, machine, ratios, spread
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.kernel.flow.frame import DATA, Prefix, route, seal, unseal
 from heronpy.kernel.flow.keys import key_group
-from heronpy.kernel.machine.addresses import task_identity
+from heronpy.kernel.machine.addresses import process_identity
 from heronpy.kernel.plans import (
     Component,
     DeclaredGrouping,
@@ -80,7 +80,7 @@ def forward(kind: type[Forwarder], folder: str, pipe: Connection) -> None:
         forwarder = kind(reactor, instances, transport.router_ipc(f"{folder}/peers"), 1)
         forwarder.use_plan(plan())
         for task in BOLTS:
-            forwarder.admit(task, 1, task_identity(task, 1))
+            forwarder.admit(task, 1, process_identity(task, 1), [task])
 
         def on_command() -> None:
             if pipe.recv() == "stop":
@@ -117,8 +117,8 @@ def tuples_per_cpu_second(kind: type[Forwarder], count: int, batches: list[tuple
     process.start()
     here.recv()
     with Transport() as transport:
-        spout = transport.dealer_ipc(f"{folder}/data", task_identity(SPOUT, 1))
-        bolts = [transport.dealer_ipc(f"{folder}/data", task_identity(task, 1)) for task in BOLTS]
+        spout = transport.dealer_ipc(f"{folder}/data", process_identity(SPOUT, 1))
+        bolts = [transport.dealer_ipc(f"{folder}/data", process_identity(task, 1)) for task in BOLTS]
         reactor = Reactor()
         arrived = 0
 

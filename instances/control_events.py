@@ -16,7 +16,7 @@ class Abandoned(BaseException):
 
 
 class ControlEvents(Protocol):
-    """The latest received values. Levels, not steps: a late reader sees the newest."""
+    """The latest values that the process received. Levels, not steps: a late reader sees the newest."""
 
     #: raised after any of the others has changed
     news: int
@@ -25,6 +25,11 @@ class ControlEvents(Protocol):
     checkpoints: Checkpoints | None
     update: Update | None
     next_plan: PhysicalPlan | None
+
+
+class Reporter(Protocol):
+    """The way of a task's progress to the Topology Master."""
+
     progress: Progress
 
     def tell(self) -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import resource
 from collections.abc import Callable, Mapping
-
-import psutil
 
 from heronpy.kernel.protocol import Sample, Totals
 
@@ -14,7 +10,12 @@ from heronpy.kernel.protocol import Sample, Totals
 class Counters:
     """One task's numbers since it started."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_loss: Callable[[], None] = lambda: None) -> None:
+        """`on_loss` is called when missing, maybe_lost or exposed has changed.
+
+        That is told at once, before this process may die.
+        """
+        self.on_loss = on_loss
         self.emitted: dict[str, int] = {}
         #: stream → tuples that were thrown away for want of credit, one for each task they were for
         self.dropped: dict[str, int] = {}
@@ -44,15 +45,12 @@ class Counters:
         self.maybe_lost = 0
         #: upper bound of the tuples that would be lost if this process died
         self.exposed = 0
-        #: called when one of these three has changed: reported at once, before this process may die
-        self.on_loss: Callable[[], None] = lambda: None
         #: frames that failed a check
         self.rejected = 0
         #: tuples that were set aside because they kill the task
         self.poisoned = 0
         #: metrics that user code registered, by name, as of their last bucket
         self.custom: dict[str, float] = {}
-        self._process = psutil.Process(os.getpid())
 
     def begin(self) -> None:
         """A task begins, perhaps in place of another: nothing waits, and nothing is pending."""
@@ -91,7 +89,6 @@ class Counters:
             "missing": self.missing,
             "rejected": self.rejected,
             "poisoned": self.poisoned,
-            "cpu_seconds": _cpu_seconds(),
         }
         gauges = {
             # shrinks when what waited here is processed
@@ -99,8 +96,6 @@ class Counters:
             "queued": self.queued,
             "pending": self.pending,
             "pending_limit": self.pending_limit,
-            "memory_bytes": self._process.memory_info().rss,
-            "started_seconds": self._process.create_time(),
         }
         # Copies: the task's own thread may add a key meanwhile.
         emitted, executed, custom = dict(self.emitted), dict(self.executed), dict(self.custom)
@@ -129,8 +124,3 @@ class Counters:
                 for name, value in custom.items()
             ),
         ]
-
-
-def _cpu_seconds() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime

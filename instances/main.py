@@ -6,11 +6,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from heronpy.instances.output.outbox import Stopping
-from heronpy.instances.process.control import Control
-from heronpy.instances.process.lifecycle import TaskLifecycle
+from heronpy.instances.process.control import Control, ProcessId
+from heronpy.instances.process.lifecycle import ProcessLifecycle
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.config import Config
-from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
+from heronpy.kernel.machine.addresses import DATA_SOCKET, process_identity, socket_path
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.loading import describe_user_error, prepare_process
@@ -24,7 +24,7 @@ FAILED = 1
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
-    """Run one spout or bolt until the process has to stop; exit status 1 when the user's code failed."""
+    """Run spouts and bolts until the process has to stop; exit status 1 when the user's code failed."""
     config = Config.from_plain(launch.config)
     sockets = launch.container_sockets(child.container)
     with Transport(max_bytes=config["transport.frame_bytes"]) as transport:
@@ -33,8 +33,8 @@ def run(launch: TopologyLaunch, child: Child) -> int:
         control = Control(
             transport,
             sockets,
-            child.task,
-            child.incarnation,
+            ProcessId(child.slot, child.incarnation),
+            child.tasks,
             child.lifeline,
             config["container.silence"],
             config["metrics.interval"],
@@ -45,13 +45,13 @@ def run(launch: TopologyLaunch, child: Child) -> int:
             plan = control.wait_for_plan(lambda: reactor.stopping)
             if plan is None:
                 return 0
-            return _run_task(plan, launch, child, transport, reactor, control)
+            return _run_tasks(plan, launch, child, transport, reactor, control)
         finally:
             control.stop()
             reactor.close()
 
 
-def _run_task(
+def _run_tasks(
     plan: PhysicalPlan,
     launch: TopologyLaunch,
     child: Child,
@@ -65,13 +65,14 @@ def _run_task(
     prepare_process(source)
     try:
         path = socket_path(launch.container_sockets(child.container), DATA_SOCKET)
-        dealer = transport.dealer_ipc(path, task_identity(child.task, child.incarnation))
-        TaskLifecycle(launch, child, SocketLink(reactor, dealer), reactor, control).run()
+        dealer = transport.dealer_ipc(path, process_identity(child.slot, child.incarnation))
+        link = SocketLink(reactor, dealer, child.tasks)
+        ProcessLifecycle(launch, child, link, control).run()
     except Stopping:
         return 0
     except BaseException as error:  # sys.exit() in user code is a failure as well
         failure = describe_user_error(error, source)
         log.error("%s", failure.traceback or failure.summary)
-        control.report("failed", failure.summary, failure.traceback)
+        control.fail(failure.summary, failure.traceback)
         return FAILED
     return 0

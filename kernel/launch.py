@@ -109,7 +109,9 @@ class Child(msgspec.Struct, frozen=True):
     incarnation: int
     #: its end of a socket to the executor, see kernel/liveness/lifeline.py
     lifeline: int
-    #: 0 unless role is "instance"
-    task: int = 0
+    #: which process of its container; 0 unless role is "instance"
+    slot: int = 0
+    #: the tasks that live in it; all have the incarnation of the process
+    tasks: tuple[int, ...] = ()
     #: whether it can have no predecessor
     first: bool = False

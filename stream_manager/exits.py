@@ -49,7 +49,7 @@ class Exit(Protocol):
 
 
 class InstanceExit:
-    """A local instance, whichever incarnation of it is connected.
+    """A local task, at whichever process holds it; tasks of one process have exits of their own.
 
     Frames that have not been sent go to the next incarnation: its predecessor never had them.
     """
@@ -64,7 +64,7 @@ class InstanceExit:
         self.dropped = 0
 
     def admit(self, identity: bytes) -> None:
-        """From now on everything goes to this incarnation."""
+        """From now on everything goes to this process."""
         self._identity = identity
 
     def send(self, prefix: bytes, payload: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.frame import has_tuples, route
@@ -48,7 +48,9 @@ class Forwarder:
         #: of containers that have left the plan: if the same process comes back, its numbering goes on
         self._parked: dict[int, PeerExit] = {}
         self._inbound = Inbound()
-        #: newest incarnation of each local task: older ones have been replaced
+        #: slots of this container that the plans have
+        self._slots: set[int] = set()
+        #: newest incarnation in each slot: older processes have been replaced, with all their tasks
         self._newest: dict[int, int] = {}
         #: tasks that left with the last change of plan: their neighbours may not know yet
         self._gone: set[int] = set()
@@ -73,6 +75,8 @@ class Forwarder:
         Queues of tasks and containers that stay are kept; what waits for those that are gone is dropped.
         """
         tasks = {task.id: task.container for plan in plans for task in plan.tasks}
+        ours = (task for plan in plans for task in plan.tasks if task.container == self._container)
+        slots = {task.slot for task in ours}
         containers = set(tasks.values())
         self._highest = max((self._highest, *tasks))
         for container in self._by_container.keys() - containers:
@@ -84,9 +88,11 @@ class Forwarder:
         self._gone = (leaving or self._gone) - tasks.keys()
         for task in leaving:
             del self._exits[task]
-            self._newest.pop(task, None)
             if task in self._local:
                 self._close(self._local.pop(task))
+        for slot in self._slots - slots:
+            self._newest.pop(slot, None)
+        self._slots = slots
         for task, container in tasks.items():
             if container == self._container:
                 self._exits[task] = self._local.setdefault(task, InstanceExit(self._instances))
@@ -103,13 +109,14 @@ class Forwarder:
         self._dropped_before += out.dropped + sum(map(has_tuples, out.waiting()))
         self._held.discard(out)
 
-    def admit(self, task: int, incarnation: int, identity: bytes) -> None:
-        """An instance has registered: frames of its predecessors are rejected from now on."""
-        self._newest[task] = incarnation
-        out = self._local.get(task)
-        if out is not None:
-            out.admit(identity)
-            self._try(out)
+    def admit(self, slot: int, incarnation: int, identity: bytes, tasks: Iterable[int]) -> None:
+        """A process has registered with its tasks: frames of its predecessors are rejected from now on."""
+        self._newest[slot] = incarnation
+        for task in tasks:
+            out = self._local.get(task)
+            if out is not None:
+                out.admit(identity)
+                self._try(out)
 
     def connect(self, container: int, incarnation: int, peer: ToPeer, key: str = "") -> None:
         """Another container's Stream Manager has registered; frames of its predecessors are rejected."""
@@ -178,10 +185,10 @@ class Forwarder:
 
     def _is_replaced(self, identity: bytes) -> bool:
         try:
-            task, incarnation = incarnation_of(identity)
+            slot, incarnation = incarnation_of(identity)
         except ValueError:
             return False  # not an instance; each of its frames is checked by itself
-        return incarnation < self._newest.get(task, 0)
+        return incarnation < self._newest.get(slot, 0)
 
     def _forward(self, parts: list[bytes]) -> None:
         try:

@@ -27,10 +27,10 @@ from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import (
     CheckpointsNotice,
     ContainerBeat,
-    InstanceBeat,
     LiveNotice,
     MetricsReport,
     PlanNotice,
+    ProcessBeat,
     Sample,
     UpdateNotice,
     wrap,
@@ -43,7 +43,7 @@ from heronpy.kernel.tree.registrations import NodeFollower, read
 from heronpy.kernel.tree.update import CLOSED, Update
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
-from heronpy.stream_manager.residents import Residents
+from heronpy.stream_manager.residents import Resident, Residents
 
 if TYPE_CHECKING:
     from heronpy.kernel.launch import Child, TopologyLaunch
@@ -222,24 +222,28 @@ class StreamManager:
             self._residents.retain({task.id for task in self._plan.tasks})
 
     def _admit_all(self) -> None:
-        for beat, identity in zip(self._residents.beats(), self._residents.identities(), strict=True):
-            self._forwarder.admit(beat.task, beat.incarnation, identity)
+        for resident in self._residents.processes():
+            self._admit(resident)
+
+    def _admit(self, resident: Resident) -> None:
+        beat = resident.beat
+        self._forwarder.admit(beat.slot, beat.incarnation, resident.identity, resident.tasks)
 
     def _tell_all(self, notice: PlanNotice | LiveNotice | CheckpointsNotice | UpdateNotice) -> None:
-        for identity in self._residents.identities():
-            self._control.send(identity, wrap(notice))
+        for resident in self._residents.processes():
+            self._control.send(resident.identity, wrap(notice))
 
     def _on_control(self) -> None:
         for identity, message in self._mailbox.messages():
-            if isinstance(message, InstanceBeat):
+            if isinstance(message, ProcessBeat):
                 self._on_beat(identity, message)
 
-    def _on_beat(self, identity: bytes, beat: InstanceBeat) -> None:
+    def _on_beat(self, identity: bytes, beat: ProcessBeat) -> None:
         change = self._residents.on_beat(identity, beat)
         if change.arrived:
-            self._forwarder.admit(beat.task, beat.incarnation, identity)
-        # Notices that an instance has not confirmed are sent again with every beat. The update comes first: a
-        # new process starts its task as soon as it has the others, and must know by then whether its
+            self._admit(Resident(identity, beat))
+        # Notices that a process has not confirmed are sent again with every beat. The update comes first: a
+        # new process starts its tasks as soon as it has the others, and must know by then whether its
         # predecessor has handed everything over.
         if beat.update < self._update.number:
             self._control.send(identity, wrap(self._update))
@@ -259,7 +263,7 @@ class StreamManager:
                 container=self._child.container,
                 incarnation=self._child.incarnation,
                 endpoint=self._peers_router.endpoint,
-                instances=self._residents.beats(),
+                processes=[resident.beat for resident in self._residents.processes()],
             )
         )
 

@@ -1,61 +1,70 @@
-"""The instances of this container, by their beats. Decides; does no I/O."""
+"""The instance processes of this container, by their beats. Decides; does no I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 from typing import NamedTuple
 
-from heronpy.kernel.protocol import InstanceBeat
+from heronpy.kernel.protocol import ProcessBeat
 
 
 class Change(NamedTuple):
     """What a beat brought."""
 
-    #: whether the Topology Master must be told now: the instance is new, or its state has changed
+    #: whether the Topology Master must be told now: the process is new, or the state of a task has changed
     news: bool
     #: whether the incarnation is new here
     arrived: bool
+
+
+class Resident(NamedTuple):
+    """A process that has registered: where it is connected, and its last beat."""
+
+    identity: bytes
+    beat: ProcessBeat
+
+    @property
+    def tasks(self) -> list[int]:
+        return [instance.task for instance in self.beat.instances]
 
 
 _STALE = Change(False, False)
 
 
 class Residents:
-    """The newest incarnation of each local task wins; beats of older ones are ignored."""
+    """The newest incarnation in each slot wins, for all its tasks; beats of older ones are ignored."""
 
     def __init__(self) -> None:
-        self._beats: dict[int, InstanceBeat] = {}
-        self._identities: dict[int, bytes] = {}
+        self._by_slot: dict[int, Resident] = {}
 
-    def on_beat(self, identity: bytes, beat: InstanceBeat) -> Change:
-        known = self._beats.get(beat.task)
-        if known is not None and beat.incarnation < known.incarnation:
+    def on_beat(self, identity: bytes, beat: ProcessBeat) -> Change:
+        known = self._by_slot.get(beat.slot)
+        if known is not None and beat.incarnation < known.beat.incarnation:
             return _STALE
-        arrived = known is None or beat.incarnation > known.incarnation
-        news = arrived or known is None or _told(known) != _told(beat)
-        self._beats[beat.task] = beat
-        self._identities[beat.task] = identity
+        arrived = known is None or beat.incarnation > known.beat.incarnation
+        news = arrived or known is None or _told(known.beat) != _told(beat)
+        self._by_slot[beat.slot] = Resident(identity, beat)
         return Change(news, arrived)
 
     def retain(self, tasks: Container[int]) -> None:
-        """Forget instances that are not in the plan; if one is in the next plan, its beats bring it back."""
-        for task in [task for task in self._beats if task not in tasks]:
-            del self._beats[task], self._identities[task]
+        """Forget processes without a task in the plan; one that the next plan has comes back with a beat."""
+        for slot, resident in list(self._by_slot.items()):
+            if not any(task in tasks for task in resident.tasks):
+                del self._by_slot[slot]
 
-    def beats(self) -> list[InstanceBeat]:
-        return [self._beats[task] for task in sorted(self._beats)]
-
-    def identities(self) -> list[bytes]:
-        return [self._identities[task] for task in sorted(self._identities)]
+    def processes(self) -> list[Resident]:
+        """By slot."""
+        return [self._by_slot[slot] for slot in sorted(self._by_slot)]
 
 
-#: fields that do not trigger an immediate report to the Topology Master
+#: fields of a task that do not trigger an immediate report to the Topology Master
 _NO_NEWS = ("busy", "traceback", "held_up_by", "held_seconds", "held", "unchanged_since")
 
 
-def _told(beat: InstanceBeat) -> bytes:
-    told = InstanceBeat()
+def _told(beat: ProcessBeat) -> bytes:
+    told = ProcessBeat()
     told.CopyFrom(beat)
-    for name in _NO_NEWS:
-        told.ClearField(name)
+    for instance in told.instances:
+        for name in _NO_NEWS:
+            instance.ClearField(name)
     return told.SerializeToString(deterministic=True)

@@ -215,7 +215,7 @@ def _refuse_broken_engine(state: StateManager, name: str, last_words: Callable[[
             # An instance reports its error to the master, and a log may be on a machine that has just
             # started to answer: both get a little longer before there is only a status to show.
             late, hopeless = child.restarts >= 2 * HOPELESS, child.restarts >= HOPELESS
-            if child.last_exit and (late or (hopeless and not who.endswith("]"))):
+            if child.last_exit and (late or (hopeless and not child.tasks)):
                 words = last_words(who).removeprefix("error: ")
                 if words or late:
                     raise StartFailed(name, who, words or child.last_exit)

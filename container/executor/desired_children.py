@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from heronpy.container.executor.supervisor import DesiredChild
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER, manager_name
-from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.plans import InstancePlan, LogicalPlan, PackingPlan
 
 StartMethod = Literal["zygote", "spawn"]
 
@@ -29,10 +30,21 @@ def wanted_children(
     methods = {
         each.name: _start_method(each.config.get(START_KEY, start), each.name) for each in topology.components
     }
+    slots: dict[int, list[InstancePlan]] = {}
     for each in placed:
-        label = f"{each.component}[{each.index}]"
-        wanted.append(DesiredChild("instance", label, each.task, methods.get(each.component, "zygote")))
-    return wanted
+        slots.setdefault(each.slot, []).append(each)
+    return wanted + [_process(slot, instances, methods) for slot, instances in slots.items()]
+
+
+def _process(
+    slot: int, instances: Sequence[InstancePlan], methods: Mapping[str, StartMethod]
+) -> DesiredChild:
+    """Called by its only task, or by its first and how many more there are: count[1], words[0]+2."""
+    first, *others = sorted(instances, key=lambda each: each.task)
+    name = f"{first.component}[{first.index}]" + (f"+{len(others)}" if others else "")
+    spawned = any(methods.get(each.component) == "spawn" for each in instances)
+    tasks = tuple(each.task for each in (first, *others))
+    return DesiredChild("instance", name, slot, tasks, "spawn" if spawned else "zygote")
 
 
 def _start_method(value: object, component: str) -> StartMethod:

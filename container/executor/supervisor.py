@@ -36,7 +36,9 @@ class DesiredChild(msgspec.Struct, frozen=True):
 
     role: Role
     name: str
-    task: int = 0
+    slot: int = 0
+    #: those that live in it; with others it is another process
+    tasks: tuple[int, ...] = ()
     start: Literal["zygote", "spawn"] = "zygote"
 
 
@@ -79,8 +81,16 @@ class SupervisedChild:
             state = "silent" if quiet or self.verdict else "running"
         elif self.given_up:
             state = "given_up"
-        streak = self.restarts.streak
-        return ChildView(self.pid, state, self.restarts.total, self.last_exit, self.since, streak, self.gone)
+        return ChildView(
+            self.pid,
+            state,
+            self.restarts.total,
+            self.last_exit,
+            self.since,
+            self.restarts.streak,
+            self.gone,
+            self.wanted.tasks,
+        )
 
     def signal(self, number: signal.Signals) -> None:
         # a child that is not reaped keeps its pid, so this cannot hit another process
@@ -233,7 +243,14 @@ class Supervisor:
         descriptor, wanted = theirs.detach(), ward.wanted
         first = self._incarnation == FIRST and ward.restarts == Restarts()
         child = Child(
-            wanted.role, wanted.name, self._container, ward.incarnation, descriptor, wanted.task, first
+            wanted.role,
+            wanted.name,
+            self._container,
+            ward.incarnation,
+            descriptor,
+            wanted.slot,
+            wanted.tasks,
+            first,
         )
         self._start(wanted, Start(child, self._log_path(wanted.name)), descriptor)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from heronpy.instances.control_events import EventInbox
 from heronpy.instances.execution.turn import Turn
-from heronpy.instances.process.control import Control
+from heronpy.instances.process.notices import Notices
+from heronpy.instances.process.task_report import TaskReport
 from heronpy.instances.task.build import Task
 from heronpy.instances.task.switching import Switching
 
@@ -15,19 +14,15 @@ class AttendedTask:
     """Follows the notices of the Stream Manager, and reports the state of the task when it changes."""
 
     def __init__(
-        self,
-        task: Task,
-        attention: EventInbox,
-        switching: Switching,
-        control: Control,
-        entering: Callable[[], None],
+        self, task: Task, attention: EventInbox, switching: Switching, notices: Notices, report: TaskReport
     ) -> None:
-        """`entering` is called before every turn, which may call the user's code."""
         self._task = task
         self._attention = attention
         self._switching = switching
-        self._control = control
-        self._entering = entering
+        self._notices = notices
+        self._report = report
+        component = task.parts.plan.logical.component(task.parts.context.get_component_id())
+        self._call = "next_tuple" if component.kind == "spout" else "process"
         self._active: bool | None = None
         self._told = ""
         self.patience = task.patience
@@ -35,28 +30,20 @@ class AttendedTask:
     def turn(self) -> Turn:
         self._attention.look()
         self._follow()
-        self._entering()
+        self._report.enter(self._call)
         turn = self._task.turn()
         if self._task.end.reached:
-            self._tell_end()
+            self._report.reach_end(self._task.end.level)
         return turn
 
     def _follow(self) -> None:
-        control, task = self._control, self._task
-        if control.active is not self._active:
-            self._active = control.active
+        task, report = self._task, self._report
+        if self._notices.active is not self._active:
+            self._active = self._notices.active
             task.loop.set_live(self._active)
         state = "ready" if self._switching.waits else "running" if self._active else "paused"
         if task.halted:
             state = "stopped"
         if state != self._told:
             self._told = state
-            control.report(state, f"poison tuple {control.poison}" if task.halted else "")
-
-    def _tell_end(self) -> None:
-        """Reported at once when it changes: the topology may be finished by it."""
-        control, level = self._control, self._task.end.level
-        if level != control.progress.ending:
-            control.progress.totals = self._task.parts.counters.totals()
-            control.progress.ending = level
-            control.tell()
+            report.become(state, f"poison tuple {report.poison}" if task.halted else "")

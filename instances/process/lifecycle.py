@@ -1,4 +1,7 @@
-"""One task after another in the same process: after a restore a new one takes the place of the old."""
+"""What lives in an instance process: the process itself, and each of its tasks.
+
+After a restore a new task takes the place of the old, in the same process.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ import functools
 import gc
 import logging
 import os
-import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from heronpy.instances.control_events import Abandoned, EventInbox
-from heronpy.instances.counters import Counters
 from heronpy.instances.execution.one_task import OneTask
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.poison.finding import Finding
 from heronpy.instances.positions import Sent, WorkedOff
@@ -20,7 +23,9 @@ from heronpy.instances.process.attended_task import AttendedTask
 from heronpy.instances.process.control import Control
 from heronpy.instances.process.forks import guard_forks
 from heronpy.instances.process.joining import Joining, entry_of
+from heronpy.instances.process.notices import Notices
 from heronpy.instances.process.socket_link import SocketLink
+from heronpy.instances.process.task_report import TaskReport
 from heronpy.instances.saving.run_membership import LeaveForNextRun, origin_of, rows_are_unsent
 from heronpy.instances.saving.snapshot import SavingSettings
 from heronpy.instances.saving.state import Saved, load_checkpoint, load_handovers
@@ -31,13 +36,12 @@ from heronpy.instances.task.runtime_config import RuntimeConfig
 from heronpy.instances.task.switching import Switching
 from heronpy.kernel.checkpoints.object_names import own_prefix
 from heronpy.kernel.config import Config
+from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.opening import open_checkpoint_store
 from heronpy.kernel.protocol import Stored
-from heronpy.kernel.protocol.ending import Ending
 from heronpy.kernel.trace_points import step
-from heronpy.kernel.transport import Reactor
 from heronpy.kernel.tree.update import Update
 from heronpy.loading import resolve_class
 
@@ -48,116 +52,165 @@ log = logging.getLogger(__name__)
 
 #: new objects before a collection of the youngest, and how many of those before an older generation
 GC_THRESHOLDS = (50_000, 20, 50)
-#: how long a process waits for its run before it looks whether it should end
+#: seconds that a task waits for its run before it looks again, and the process whether it should end
 _PATIENCE = 0.5
 
 
-class TaskLifecycle:
-    """Builds the task of this process, runs it, and builds it anew when it is abandoned."""
+class Surroundings(NamedTuple):
+    """What the tasks of one process have in common."""
 
-    def __init__(
-        self, launch: TopologyLaunch, child: Child, link: SocketLink, reactor: Reactor, control: Control
-    ) -> None:
-        self._child = child
-        self._config = Config.from_plain(launch.config)
-        self._package = launch.package
-        self._positions = Path(launch.work) / "positions"
-        self._prefix = own_prefix(launch.topology, launch.execution)
-        self._settings = FlowSettings.from_config(self._config)
+    launch: TopologyLaunch
+    child: Child
+    config: Config
+    link: SocketLink
+    notices: Notices
+
+
+class ProcessLifecycle:
+    """An instance process and the tasks that live in it."""
+
+    def __init__(self, launch: TopologyLaunch, child: Child, link: SocketLink, control: Control) -> None:
+        config = Config.from_plain(launch.config)
+        self._slot = child.slot
         self._link = link
-        self._reactor = reactor
-        self._control = control
-        self._counters = Counters()
-        self._counters.on_loss = self._on_loss
-        control.samples = self._counters.samples
-        control.losses = self._counters
-        control.returned_at = lambda: self._counters.returned_at
-        self._task: Task | None = None
-        #: what is known of tuples that kill the task; None where there is no room to write it down
-        self._poison = _finding(launch, child)
-        if self._poison is not None:
-            control.poison = self._poison.shown
-            control.on_orphaned = self._poison.excuse
-        #: what had been lost, certainly or perhaps, when the run began
-        self._lost_before = 0
+        around = Surroundings(launch, child, config, link, control.notices)
+        self._tasks: Sequence[TaskLifecycle] = [
+            TaskLifecycle(around, report) for report in control.reports.values()
+        ]
         guard_forks(in_child=self._disown)
 
     def run(self) -> None:
         """Run until the process has to stop, or the user's code fails."""
-        while (entry := self._wait_for_entry()) is not None:
+        if len(self._tasks) != 1:
+            msg = f"slot {self._slot} has {len(self._tasks)} tasks; a process runs one"
+            raise UserError(msg, hint="leave InstancePlan.slot as it is in the packing")
+        (task,) = self._tasks
+        OneTask(task, self._link).run()
+        task.close()
+
+    def _disown(self) -> None:
+        for task in self._tasks:
+            task.disown()
+
+
+class TaskLifecycle:
+    """Builds one task of the process, calls it turn by turn, and builds it anew when it is abandoned."""
+
+    def __init__(self, around: Surroundings, report: TaskReport) -> None:
+        launch = around.launch
+        self._id = report.task
+        self._launch = launch
+        self._child = around.child
+        self._config = around.config
+        self._positions = Path(launch.work) / "positions"
+        self._prefix = own_prefix(launch.topology, launch.execution)
+        self._settings = FlowSettings.from_config(around.config)
+        self._link = around.link
+        self._notices = around.notices
+        self._report = report
+        self._task: Task | None = None
+        #: the task once it is initialized
+        self._attended: AttendedTask | None = None
+        #: what is known of tuples that kill the task; None where there is no room to write it down
+        self._poison: Finding | None = None
+
+    def turn(self) -> Turn:
+        """One turn of the task; if there is none, it is built as soon as it may take part."""
+        try:
+            if self._attended is None:
+                return self._join()
+            return self._attended.turn()
+        except Abandoned:
+            self._abandon()
+            return Turn.MORE
+
+    def patience(self) -> float:
+        return _PATIENCE if self._attended is None else self._attended.patience()
+
+    def close(self) -> None:
+        """The process has to stop."""
+        self._report.leave()
+        if self._attended is not None and self._task is not None:
             try:
-                self._live(entry)
+                self._task.close()
             except Abandoned:
                 self._abandon()
-            else:
-                return
 
-    def _wait_for_entry(self) -> Joining | None:
-        """The plan, run and checkpoint to start with; None when the process has to stop first."""
-        child, control = self._child, self._control
-        while not self._reactor.stopping:
-            entry = entry_of(control, child.task, child.incarnation)
-            if entry is not None:
-                return entry
-            self._link.pump(_PATIENCE)
-        return None
+    def _join(self) -> Turn:
+        entry = entry_of(self._notices, self._id, self._child.incarnation)
+        if entry is None:
+            return Turn.DONE
+        self._attended = self._begin(entry)
+        return Turn.MORE
 
-    def _live(self, entry: Joining) -> None:
-        control, child = self._control, self._child
+    def _begin(self, entry: Joining) -> AttendedTask:
+        """Build the task and initialize it."""
         task = self._task = self._build(entry)
         assert task.saving is not None
         assert task.saver is not None
-        attention = EventInbox(control)
+        attention = EventInbox(self._notices)
         switching = Switching(
-            task, entry.plan, control, task.saver, self._open_store, entry.run, waits=entry.waits
+            task, entry.plan, self._report, task.saver, self._open_store, entry.run, waits=entry.waits
         )
-        leaving = LeaveForNextRun(entry.run, child.task, child.incarnation)
-        config = RuntimeConfig(task, lambda: control.live_config)
+        leaving = LeaveForNextRun(entry.run, self._id, self._child.incarnation)
+        config = RuntimeConfig(task, lambda: self._notices.live_config)
         attention.listeners += [leaving, task.saving, switching, config]
         task.parts.outbox.meanwhile = attention.peek
-        self._loop(task, attention, switching, entry.run)
+        self._report.enter("initialize")
+        task.initialize()
+        _calm_collector()
+        self._report.leave()
+        self._enter_run(entry.run)
+        log.info("pid %d runs %s", os.getpid(), task.parts.logger.name)
+        return AttendedTask(task, attention, switching, self._notices, self._report)
 
     def _build(self, entry: Joining) -> Task:
-        child, control = self._child, self._control
         plan, run = entry.plan, entry.run
-        self._counters.begin()
-        control.progress.ending = Ending.NOT_YET
-        self._lost_before = self._lost
+        if self._poison is None:
+            self._poison = self._find_poison(plan)
+        self._report.renew()
         saved = self._load(entry)
-        rows = rows_are_unsent(plan, entry.checkpoints, first=child.first)
+        rows = rows_are_unsent(plan, entry.checkpoints, first=self._child.first)
         exact = bool(run) or entry.successor_in is not None
         keeping = SavingSettings(self._open_store, self._prefix, self._on_stored, saved, rows, exact)
         sent, worked_off = self._begin_positions(entry)
         task = build_task(
             plan,
-            child.task,
-            child.incarnation,
+            self._id,
+            self._child.incarnation,
             self._link,
             self._settings,
-            functools.partial(resolve_class, plan.logical.source.below(self._package)),
+            functools.partial(resolve_class, plan.logical.source.below(self._launch.package)),
             run=run,
-            counters=self._counters,
+            counters=self._report.counters,
             keeping=keeping,
             sent=sent,
             worked_off=worked_off,
             poison=self._poison,
         )
         if isinstance(task.loop, BoltTask):
-            task.loop.on_refused(self._on_refused)
-        self._link.handler = task.on_frame
-        assert task.saving is not None
-        control.held = task.parts.state.held
-        control.unchanged_since = task.saving.unchanged_since
-        control.held_up_by = task.held_up_by
-        control.hold_ups = task.parts.outbox.hold_ups.lasting
+            task.loop.on_refused(self._report.refused)
+        self._link.deliver(self._id, task.on_frame)
+        self._report.speak_for(task)
         return task
+
+    def _find_poison(self, plan: PhysicalPlan) -> Finding | None:
+        placed, launch = plan.task(self._id), self._launch
+        marks = launch.container_sockets(placed.container)
+        try:
+            found = Finding(Path(launch.work), launch.logs, marks, placed.component, placed.label)
+        except OSError as error:
+            log.warning("poison tuples of this task will not be detected: %s", error)
+            return None
+        self._report.know(found)
+        return found
 
     def _begin_positions(self, entry: Joining) -> tuple[Sent, WorkedOff]:
         """Positions are not recorded in a run: after a loss the next run starts from a checkpoint."""
-        child, plan = self._child, entry.plan
-        component = plan.task(child.task).component
+        plan = entry.plan
+        component = plan.task(self._id).component
         receivers, emitters = len(plan.downstream_of(component)), len(plan.upstream_of(component))
-        place = (self._positions, child.task, child.incarnation)
+        place = (self._positions, self._id, self._child.incarnation)
         noted = not entry.run
         return (
             Sent.begin(*place, receivers) if noted and receivers else Sent(),
@@ -173,7 +226,7 @@ class TaskLifecycle:
             return None
         store = self._open_store()
         try:
-            saved = load_checkpoint(store, origin, entry.plan, self._child.task)
+            saved = load_checkpoint(store, origin, entry.plan, self._id)
         finally:
             store.close()
         log.info("begins with checkpoint %d: %s", origin.id, origin.manifest)
@@ -182,7 +235,7 @@ class TaskLifecycle:
 
     def _load_from_predecessor(self, plan: PhysicalPlan, update: Update) -> Saved:
         """In a planned restart nothing is lost: the predecessor has handed over all that it had."""
-        me = self._child.task
+        me = self._id
         groups = dict.fromkeys(range(len(plan.key_groups.get(plan.task(me).component, ()))), me)
         store = self._open_store()
         try:
@@ -196,81 +249,30 @@ class TaskLifecycle:
         return open_checkpoint_store(self._config)
 
     def _on_stored(self, stored: Stored, kind: Kind) -> None:
-        setattr(self._control.progress, kind, stored)
-        self._control.tell()
-
-    def _on_refused(self, tup: str) -> None:
-        self._control.poison = tup
-        self._control.tell()
-
-    @property
-    def _lost(self) -> int:
-        return self._counters.missing + self._counters.maybe_lost
-
-    def _on_loss(self) -> None:
-        """Reported immediately: this process may die before the next beat. A loss in a run ends the run."""
-        run = self._control.progress.run
-        if run and self._lost > self._lost_before:
-            self._control.progress.broken_run = run
-        self._control.tell()
-
-    def _loop(self, task: Task, attention: EventInbox, switching: Switching, run: int) -> None:
-        """Initialize, then one turn after another until the process has to stop."""
-        parts, control = task.parts, self._control
-        component = parts.plan.logical.component(parts.context.get_component_id())
-        call = "next_tuple" if component.kind == "spout" else "process"
-        self._enter("initialize")
-        task.initialize()
-        _calm_collector()
-        self._leave()
-        self._enter_run(run)
-        log.info("pid %d runs %s", os.getpid(), parts.logger.name)
-        attended = AttendedTask(task, attention, switching, control, lambda: self._enter(call))
-        OneTask(attended, self._link).run()
-        self._leave()
-        task.close()
+        setattr(self._report.progress, kind, stored)
+        self._report.tell()
 
     def _enter_run(self, run: int) -> None:
         """From now on no barrier is missed, so only now the task reports that it takes part."""
         if run:
             step("restore.initialized")
-        self._control.progress.run = run
-        self._on_loss()
+        self._report.enter_run(run)
 
     def _abandon(self) -> None:
         """Discard the old task: nothing of it is sent any more, and errors of its close() are ignored."""
-        self._leave()
-        self._link.handler = _unheard
+        self._report.leave()
+        self._link.drop(self._id)
+        self._attended = None
         task, self._task = self._task, None
         if task is not None:
             step("restore.abandoned")
             task.abandon()
         gc.unfreeze()
 
-    def _disown(self) -> None:
+    def disown(self) -> None:
+        """In a process that user code has forked: the task is not its own."""
         if self._task is not None:
             self._task.parts.collector.disown()
-
-    def _enter(self, call: str) -> None:
-        self._control.in_call = call
-        self._control.in_call_since = time.monotonic()
-
-    def _leave(self) -> None:
-        self._control.in_call_since = 0.0
-
-
-def _finding(launch: TopologyLaunch, child: Child) -> Finding | None:
-    component = child.name.rpartition("[")[0]
-    marks = launch.container_sockets(child.container)
-    try:
-        return Finding(Path(launch.work), launch.logs, marks, component, child.name)
-    except OSError as error:
-        log.warning("poison tuples of this task will not be detected: %s", error)
-        return None
-
-
-def _unheard(_prefix: bytes, _payload: bytes) -> None:
-    """Drops frames while there is no task: they belong to a run that is over, or will be sent again."""
 
 
 def _calm_collector() -> None:

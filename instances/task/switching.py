@@ -32,7 +32,7 @@ from heronpy.kernel.tree.update import Update
 from heronpy.state import StatefulComponent
 
 if TYPE_CHECKING:
-    from heronpy.instances.control_events import ControlEvents
+    from heronpy.instances.control_events import ControlEvents, Reporter
     from heronpy.instances.task.build import Task
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Switching:
         self,
         task: Task,
         plan: PhysicalPlan,
-        news: ControlEvents,
+        report: Reporter,
         giver: Giver,
         open_store: Callable[[], CheckpointStore],
         run: int = 0,
@@ -90,7 +90,7 @@ class Switching:
         self._component = task.parts.context.get_component_id()
         #: the plan that the task works by
         self._plan = plan
-        self._news = news
+        self._report = report
         self._giver = giver
         self._open_store = open_store
         self._run = run
@@ -99,6 +99,8 @@ class Switching:
         if waits:
             self._rest()
             self._parts.outbox.hold()
+        #: the plan in force as last heard: another one for as long as the task waits
+        self._heard: PhysicalPlan | None = None
         self._next: PhysicalPlan | None = None
         self._update: Update | None = None
         self._cut: set[str] = set()
@@ -107,7 +109,7 @@ class Switching:
         self._loads = False
         #: the plan before, until the user's code knows of the one that is in force
         self._before: PhysicalPlan | None = None
-        progress = news.progress
+        progress = report.progress
         progress.next_epoch = plan.epoch if waits else 0
         progress.loaded_epoch, progress.handover = 0, None
         progress.current_epoch = 0 if waits else plan.epoch
@@ -119,6 +121,7 @@ class Switching:
     def hear(self, news: ControlEvents) -> None:
         """The node `update` or one of the plans has changed."""
         update, plan, proposed = news.update, news.plan, news.next_plan
+        self._heard = plan
         if plan is None or self.retired:
             return
         if proposed is not None and (update is None or proposed.epoch != update.epoch):
@@ -166,7 +169,7 @@ class Switching:
                     self._cut.add(component)
                     self._cut_off(component, update)
         restarts = update.kind == "restart"
-        if update.phase != "load" or self._news.progress.loaded_epoch == update.epoch:
+        if update.phase != "load" or self._report.progress.loaded_epoch == update.epoch:
             return
         if not (restarts and self._stage is Stage.GIVEN):  # else its successor reports that
             # A task that receives no state reports at once: it may be waiting in emit() for this very update.
@@ -185,7 +188,7 @@ class Switching:
         )
         self._parts.outbox.prepare(proposed, new)
         self._parts.outbox.held_seconds = 0.0
-        self._news.progress.next_epoch = proposed.epoch
+        self._report.progress.next_epoch = proposed.epoch
         self._tell("update.prepared")
 
     def _feeds(self, component: str) -> bool:
@@ -235,7 +238,7 @@ class Switching:
             self._stage = Stage.GIVEN
             self._pre_save(proposed)
             held = self._parts.state.held()
-            self._news.progress.handover = Stored(id=proposed.epoch, run=self._run, held=held)
+            self._report.progress.handover = Stored(id=proposed.epoch, run=self._run, held=held)
             self._tell("update.handover.empty")
         elif self._settled():
             self._stage = Stage.GIVEN
@@ -247,8 +250,8 @@ class Switching:
     def _refuse(self, proposed: PhysicalPlan, reason: str) -> None:
         """The update is rolled back for this reason."""
         self._stage = Stage.GIVEN
-        self._news.progress.handover = Stored(id=proposed.epoch, run=self._run, error=reason)
-        self._news.tell()
+        self._report.progress.handover = Stored(id=proposed.epoch, run=self._run, error=reason)
+        self._report.tell()
 
     def _pre_save(self, proposed: PhysicalPlan) -> None:
         """Lets a component put into its state what it keeps outside of it until a save."""
@@ -299,14 +302,14 @@ class Switching:
         except Exception as error:  # of the store, a plugin, or of the user's own pickles
             log.exception("cannot load the handed-over state")
             failed = Stored(id=update.epoch, run=self._run, error=f"not loaded: {error}")
-            self._news.progress.handover = failed
-            self._news.tell()
+            self._report.progress.handover = failed
+            self._report.tell()
         else:
             self._report_loaded(update)
 
     @property
     def _in_force(self) -> PhysicalPlan:
-        plan = self._news.plan if self.waits else self._plan
+        plan = self._heard if self.waits else self._plan
         assert plan is not None
         return plan
 
@@ -324,7 +327,7 @@ class Switching:
         return {group: giver for group, (giver, taker) in moved.items() if taker == self._id}
 
     def _report_loaded(self, update: Update) -> None:
-        self._news.progress.loaded_epoch = update.epoch
+        self._report.progress.loaded_epoch = update.epoch
         self._tell("update.loaded")
 
     def _read(self, update: Update, proposed: PhysicalPlan) -> Saved:
@@ -365,13 +368,13 @@ class Switching:
         self._rest()
         self.retired = True
         self._stage = Stage.NONE
-        self._news.progress.current_epoch = plan.epoch
+        self._report.progress.current_epoch = plan.epoch
         self._tell("update.retired")
 
     def _finish(self, before: PhysicalPlan) -> None:
         """The user's code and state follow the plan in force."""
         self._before = None
-        plan, state, progress = self._plan, self._parts.state, self._news.progress
+        plan, state, progress = self._plan, self._parts.state, self._report.progress
         moved = moves(before, plan).get(self._component, {})
         state.use_plan(plan)
         if self._aside is not None:
@@ -408,7 +411,7 @@ class Switching:
         self._parts.outbox.forget()
         self._parts.inflow.forget()
         self._task.loop.resting = False
-        progress = self._news.progress
+        progress = self._report.progress
         progress.next_epoch, progress.loaded_epoch, progress.handover = 0, 0, None
         self._tell("update.let_go")
 
@@ -417,7 +420,7 @@ class Switching:
 
     def _tell(self, name: str) -> None:
         step(name)
-        self._news.tell()
+        self._report.tell()
 
 
 def _is_off(proposed: PhysicalPlan, update: Update | None, plan: PhysicalPlan) -> bool:

@@ -6,8 +6,8 @@ import struct
 from pathlib import Path
 from typing import Final
 
-_TASK = struct.Struct("<cIQ")
-_KINDS: Final = {b"t": "task", b"c": "container"}
+_IDENTITY = struct.Struct("<cIQ")
+_KINDS: Final = {b"p": "process", b"c": "container"}
 #: bytes of an unknown identity that are shown
 _NAMED: Final = 16
 
@@ -34,24 +34,24 @@ def socket_path(folder: Path, name: str) -> str:
     return str(folder / name)
 
 
-def task_identity(task: int, incarnation: int) -> bytes:
-    """An instance on its container's sockets; a successor has another."""
-    return _TASK.pack(b"t", task, incarnation)
+def process_identity(slot: int, incarnation: int) -> bytes:
+    """An instance on its container's sockets, with all its tasks; a successor has another."""
+    return _IDENTITY.pack(b"p", slot, incarnation)
 
 
 def container_identity(container: int, incarnation: int) -> bytes:
     """A Stream Manager or Metrics Manager on the socket of another process."""
-    return _TASK.pack(b"c", container, incarnation)
+    return _IDENTITY.pack(b"c", container, incarnation)
 
 
 def incarnation_of(identity: bytes) -> tuple[int, int]:
-    """(task or container, incarnation); ValueError for bytes that are not such an identity."""
+    """(slot or container, incarnation); ValueError for bytes that are not such an identity."""
     _, number, incarnation = _read(identity)
     return number, incarnation
 
 
 def peer_name(identity: bytes) -> str:
-    """A peer in a log line: "task 5 (incarnation 3)"; unknown ones by the first bytes of their identity."""
+    """A peer in a log line: "process 5 (incarnation 3)"; unknown ones by the first bytes of theirs."""
     try:
         kind, number, incarnation = _read(identity)
     except ValueError:
@@ -60,13 +60,13 @@ def peer_name(identity: bytes) -> str:
 
 
 def task_name(task: int, incarnation: int) -> str:
-    """A task in a log line, as peer_name() has it."""
-    return peer_name(task_identity(task, incarnation))
+    """A task in a log line, with the incarnation of its process."""
+    return f"task {task} (incarnation {incarnation})"
 
 
 def _read(identity: bytes) -> tuple[bytes, int, int]:
-    if len(identity) != _TASK.size or identity[:1] not in _KINDS:
+    if len(identity) != _IDENTITY.size or identity[:1] not in _KINDS:
         msg = "not a heronpy identity"
         raise ValueError(msg)
-    kind, number, incarnation = _TASK.unpack(identity)
+    kind, number, incarnation = _IDENTITY.unpack(identity)
     return kind, number, incarnation

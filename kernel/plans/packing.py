@@ -37,6 +37,12 @@ class InstancePlan(msgspec.Struct, frozen=True):
     #: which of the component's instances, from 0
     index: int
     resources: Resources = DEFAULT_INSTANCE
+    #: the process of the container that it lives in; one of its own, with the task's number, unless said
+    slot: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.slot:
+            msgspec.structs.force_setattr(self, "slot", self.task)
 
 
 class ContainerPlan(msgspec.Struct, frozen=True):

@@ -18,6 +18,12 @@ class PlacedTask(msgspec.Struct, frozen=True):
     component: str
     index: int
     container: int
+    #: the process of the container that it lives in; one of its own, with the task's number, unless said
+    slot: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.slot:
+            msgspec.structs.force_setattr(self, "slot", self.id)
 
     @property
     def label(self) -> str:
@@ -144,7 +150,7 @@ def affected(current: PhysicalPlan, proposed: PhysicalPlan) -> list[str]:
 
 def _tasks(packing: PackingPlan) -> tuple[PlacedTask, ...]:
     placed = (
-        PlacedTask(instance.task, instance.component, instance.index, container.id)
+        PlacedTask(instance.task, instance.component, instance.index, container.id, instance.slot)
         for container in packing.containers
         for instance in container.instances
     )
@@ -162,10 +168,15 @@ def _check_kept(current: PhysicalPlan, tasks: tuple[PlacedTask, ...]) -> None:
             raise PackingError(msg)
         if task != before:
             msg = (
-                f"the packing turns task {task.id} ({before.label} in container {before.container}) into"
-                f" {task.label} in container {task.container}: an instance that stays must keep its place"
+                f"the packing turns task {task.id} ({_placed(before)}) into {_placed(task)}:"
+                " an instance that stays must keep its place"
             )
             raise PackingError(msg)
+
+
+def _placed(task: PlacedTask) -> str:
+    process = "" if task.slot == task.id else f", process {task.slot}"
+    return f"{task.label} in container {task.container}{process}"
 
 
 def _check_owners(component: Component, owners: list[int]) -> None:

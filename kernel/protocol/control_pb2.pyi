@@ -7,9 +7,9 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Envelope(_message.Message):
-    __slots__ = ("version", "instance_beat", "plan_notice", "live_notice", "container_beat", "metrics_report", "container_metrics", "status_request", "status_reply", "checkpoints_notice", "update_notice", "logs_request", "logs_reply", "log_request", "log_reply")
+    __slots__ = ("version", "process_beat", "plan_notice", "live_notice", "container_beat", "metrics_report", "container_metrics", "status_request", "status_reply", "checkpoints_notice", "update_notice", "logs_request", "logs_reply", "log_request", "log_reply")
     VERSION_FIELD_NUMBER: _ClassVar[int]
-    INSTANCE_BEAT_FIELD_NUMBER: _ClassVar[int]
+    PROCESS_BEAT_FIELD_NUMBER: _ClassVar[int]
     PLAN_NOTICE_FIELD_NUMBER: _ClassVar[int]
     LIVE_NOTICE_FIELD_NUMBER: _ClassVar[int]
     CONTAINER_BEAT_FIELD_NUMBER: _ClassVar[int]
@@ -24,7 +24,7 @@ class Envelope(_message.Message):
     LOG_REQUEST_FIELD_NUMBER: _ClassVar[int]
     LOG_REPLY_FIELD_NUMBER: _ClassVar[int]
     version: int
-    instance_beat: InstanceBeat
+    process_beat: ProcessBeat
     plan_notice: PlanNotice
     live_notice: LiveNotice
     container_beat: ContainerBeat
@@ -38,25 +38,41 @@ class Envelope(_message.Message):
     logs_reply: LogsReply
     log_request: LogRequest
     log_reply: LogReply
-    def __init__(self, version: _Optional[int] = ..., instance_beat: _Optional[_Union[InstanceBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ..., checkpoints_notice: _Optional[_Union[CheckpointsNotice, _Mapping]] = ..., update_notice: _Optional[_Union[UpdateNotice, _Mapping]] = ..., logs_request: _Optional[_Union[LogsRequest, _Mapping]] = ..., logs_reply: _Optional[_Union[LogsReply, _Mapping]] = ..., log_request: _Optional[_Union[LogRequest, _Mapping]] = ..., log_reply: _Optional[_Union[LogReply, _Mapping]] = ...) -> None: ...
+    def __init__(self, version: _Optional[int] = ..., process_beat: _Optional[_Union[ProcessBeat, _Mapping]] = ..., plan_notice: _Optional[_Union[PlanNotice, _Mapping]] = ..., live_notice: _Optional[_Union[LiveNotice, _Mapping]] = ..., container_beat: _Optional[_Union[ContainerBeat, _Mapping]] = ..., metrics_report: _Optional[_Union[MetricsReport, _Mapping]] = ..., container_metrics: _Optional[_Union[ContainerMetrics, _Mapping]] = ..., status_request: _Optional[_Union[StatusRequest, _Mapping]] = ..., status_reply: _Optional[_Union[StatusReply, _Mapping]] = ..., checkpoints_notice: _Optional[_Union[CheckpointsNotice, _Mapping]] = ..., update_notice: _Optional[_Union[UpdateNotice, _Mapping]] = ..., logs_request: _Optional[_Union[LogsRequest, _Mapping]] = ..., logs_reply: _Optional[_Union[LogsReply, _Mapping]] = ..., log_request: _Optional[_Union[LogRequest, _Mapping]] = ..., log_reply: _Optional[_Union[LogReply, _Mapping]] = ...) -> None: ...
 
-class InstanceBeat(_message.Message):
-    __slots__ = ("task", "incarnation", "pid", "epoch", "state", "error", "traceback", "busy", "live", "held_up_by", "missing", "maybe_lost", "exposed", "checkpoints", "update", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "live_number", "held", "unchanged_since", "poison", "ending", "totals")
-    TASK_FIELD_NUMBER: _ClassVar[int]
+class ProcessBeat(_message.Message):
+    __slots__ = ("slot", "incarnation", "pid", "epoch", "live", "live_number", "checkpoints", "update", "instances")
+    SLOT_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     PID_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
+    LIVE_FIELD_NUMBER: _ClassVar[int]
+    LIVE_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_FIELD_NUMBER: _ClassVar[int]
+    INSTANCES_FIELD_NUMBER: _ClassVar[int]
+    slot: int
+    incarnation: int
+    pid: int
+    epoch: int
+    live: str
+    live_number: int
+    checkpoints: int
+    update: int
+    instances: _containers.RepeatedCompositeFieldContainer[InstanceBeat]
+    def __init__(self, slot: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., live: _Optional[str] = ..., live_number: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., instances: _Optional[_Iterable[_Union[InstanceBeat, _Mapping]]] = ...) -> None: ...
+
+class InstanceBeat(_message.Message):
+    __slots__ = ("task", "state", "error", "traceback", "busy", "held_up_by", "missing", "maybe_lost", "exposed", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "held", "unchanged_since", "poison", "ending", "totals")
+    TASK_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     TRACEBACK_FIELD_NUMBER: _ClassVar[int]
     BUSY_FIELD_NUMBER: _ClassVar[int]
-    LIVE_FIELD_NUMBER: _ClassVar[int]
     HELD_UP_BY_FIELD_NUMBER: _ClassVar[int]
     MISSING_FIELD_NUMBER: _ClassVar[int]
     MAYBE_LOST_FIELD_NUMBER: _ClassVar[int]
     EXPOSED_FIELD_NUMBER: _ClassVar[int]
-    CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
-    UPDATE_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     BROKEN_RUN_FIELD_NUMBER: _ClassVar[int]
     SNAPSHOT_FIELD_NUMBER: _ClassVar[int]
@@ -65,27 +81,20 @@ class InstanceBeat(_message.Message):
     LOADED_EPOCH_FIELD_NUMBER: _ClassVar[int]
     CURRENT_EPOCH_FIELD_NUMBER: _ClassVar[int]
     HELD_SECONDS_FIELD_NUMBER: _ClassVar[int]
-    LIVE_NUMBER_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
     UNCHANGED_SINCE_FIELD_NUMBER: _ClassVar[int]
     POISON_FIELD_NUMBER: _ClassVar[int]
     ENDING_FIELD_NUMBER: _ClassVar[int]
     TOTALS_FIELD_NUMBER: _ClassVar[int]
     task: int
-    incarnation: int
-    pid: int
-    epoch: int
     state: str
     error: str
     traceback: str
     busy: str
-    live: str
     held_up_by: _containers.RepeatedCompositeFieldContainer[HoldUp]
     missing: int
     maybe_lost: int
     exposed: int
-    checkpoints: int
-    update: int
     run: int
     broken_run: int
     snapshot: Stored
@@ -94,13 +103,12 @@ class InstanceBeat(_message.Message):
     loaded_epoch: int
     current_epoch: int
     held_seconds: float
-    live_number: int
     held: Held
     unchanged_since: int
     poison: str
     ending: int
     totals: Totals
-    def __init__(self, task: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., live: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., live_number: _Optional[int] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ..., poison: _Optional[str] = ..., ending: _Optional[int] = ..., totals: _Optional[_Union[Totals, _Mapping]] = ...) -> None: ...
+    def __init__(self, task: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ..., poison: _Optional[str] = ..., ending: _Optional[int] = ..., totals: _Optional[_Union[Totals, _Mapping]] = ...) -> None: ...
 
 class Totals(_message.Message):
     __slots__ = ("emitted", "executed", "acked", "failed")
@@ -205,16 +213,16 @@ class UpdateNotice(_message.Message):
     def __init__(self, number: _Optional[int] = ..., node: _Optional[bytes] = ..., next_plan: _Optional[bytes] = ...) -> None: ...
 
 class ContainerBeat(_message.Message):
-    __slots__ = ("container", "incarnation", "endpoint", "instances")
+    __slots__ = ("container", "incarnation", "endpoint", "processes")
     CONTAINER_FIELD_NUMBER: _ClassVar[int]
     INCARNATION_FIELD_NUMBER: _ClassVar[int]
     ENDPOINT_FIELD_NUMBER: _ClassVar[int]
-    INSTANCES_FIELD_NUMBER: _ClassVar[int]
+    PROCESSES_FIELD_NUMBER: _ClassVar[int]
     container: int
     incarnation: int
     endpoint: str
-    instances: _containers.RepeatedCompositeFieldContainer[InstanceBeat]
-    def __init__(self, container: _Optional[int] = ..., incarnation: _Optional[int] = ..., endpoint: _Optional[str] = ..., instances: _Optional[_Iterable[_Union[InstanceBeat, _Mapping]]] = ...) -> None: ...
+    processes: _containers.RepeatedCompositeFieldContainer[ProcessBeat]
+    def __init__(self, container: _Optional[int] = ..., incarnation: _Optional[int] = ..., endpoint: _Optional[str] = ..., processes: _Optional[_Iterable[_Union[ProcessBeat, _Mapping]]] = ...) -> None: ...
 
 class Sample(_message.Message):
     __slots__ = ("name", "value", "kind", "labels")

@@ -13,7 +13,7 @@ from heronpy.kernel.protocol import control_pb2 as pb
 PROTOCOL_VERSION: Final = PROTOCOL
 
 Body: TypeAlias = (
-    pb.InstanceBeat
+    pb.ProcessBeat
     | pb.PlanNotice
     | pb.LiveNotice
     | pb.ContainerBeat

@@ -125,6 +125,8 @@ class ChildView(msgspec.Struct, frozen=True):
     streak: int = 0
     #: the newest incarnation that this executor has seen end
     gone: int = 0
+    #: the tasks that live in it: its end is theirs; none in a manager
+    tasks: tuple[int, ...] = ()
 
 
 class ExecutorNode(msgspec.Struct, frozen=True):
@@ -137,6 +139,10 @@ class ExecutorNode(msgspec.Struct, frozen=True):
     children: dict[str, ChildView] = {}
     #: distinguishes it from an equal incarnation in an earlier or later topology of the same name
     token: str = ""
+
+    def holders(self) -> dict[int, ChildView]:
+        """Task → the child in which it lives."""
+        return {task: child for child in self.children.values() for task in child.tasks}
 
     @property
     def gone(self) -> int:

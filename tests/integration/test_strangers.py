@@ -32,7 +32,7 @@ from heronpy.container.folders import launch_file
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.logs.rate_limited import INTERVAL
-from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
+from heronpy.kernel.machine.addresses import DATA_SOCKET, process_identity, socket_path
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
@@ -122,7 +122,7 @@ def test_strangers_are_counted_and_change_nothing(
     frames = mutations(replays(plan, incarnations), rng, 10_000)
     sockets = TopologyLaunch.read(launch_file(config, name)).container_sockets(plan.containers()[0])
     data = socket_path(sockets, DATA_SOCKET)
-    nobody_of_ours = task_identity(max(incarnations) + 1, 1)
+    nobody_of_ours = process_identity(max(incarnations) + 1, 1)
 
     flood(data, b"warming up", itertools.islice(itertools.cycle(frames), FRAMES // 20))
     before = memory(engine)
@@ -154,10 +154,10 @@ def test_strangers_are_counted_and_change_nothing(
 
     def told() -> bool:
         flood(data, nobody_of_ours, iter(frames[:1]))
-        return f"dropped a frame from task {max(incarnations) + 1} (incarnation 1)" in logs()
+        return f"dropped a frame from process {max(incarnations) + 1} (incarnation 1)" in logs()
 
     # such lines are rare, and the next one is of the next frame
-    wait_until(told, 2 * INTERVAL, "the log names the task that is none of ours", logs)
+    wait_until(told, 2 * INTERVAL, "the log names the process that is none of ours", logs)
     assert "dropped a frame from an unknown peer (" in logs()
     assert "Traceback" not in logs()
     engine.ok("kill", name)

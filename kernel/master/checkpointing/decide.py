@@ -84,9 +84,8 @@ class Checkpointing:
         if current is None:
             return
         for task in current.missing():
-            beat = roster.beat(task)
-            stored = beat.snapshot
-            fits = (stored.id, stored.run, beat.incarnation) == (
+            stored = roster.beat(task).snapshot
+            fits = (stored.id, stored.run, roster.incarnation(task)) == (
                 current.id,
                 current.run,
                 current.members[task.id],
@@ -101,10 +100,9 @@ class Checkpointing:
         if current is None:
             return ""
         for task in current.plan.tasks:
-            beat, member = roster.beat(task), current.members[task.id]
-            if beat.incarnation != member:
+            if roster.incarnation(task) != current.members[task.id]:
                 return roster.fate(task)
-            stored = beat.snapshot
+            stored = roster.beat(task).snapshot
             if stored.error and (stored.id, stored.run) == (current.id, current.run):
                 return f"{task.label}: {stored.error}"
             if not roster.is_there(task):

@@ -73,7 +73,7 @@ def checkpoints_as_stored(
     skipped = 0 if plan.logical.reliability == "effectively_once" else SKIPPED
     started = max([0, *(ref.id for ref in refs), *(beat.snapshot.id for beat in beats)]) + skipped
     return Checkpoints(
-        number=max(number, *(beat.checkpoints + 1 for beat in beats)),
+        number=max(number, *(roster.process(task).checkpoints + 1 for task in plan.tasks)),
         run=max([stored.run, *(beat.run for beat in beats)]),
         because=REBUILT,
         started=started,

@@ -12,7 +12,7 @@ from heronpy.kernel.master.knowledge.culprits import culprits
 from heronpy.kernel.master.knowledge.meter import Meter
 from heronpy.kernel.master.knowledge.tuple_losses import Lost, TupleLosses
 from heronpy.kernel.plans import PhysicalPlan, PlacedTask
-from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat
+from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat, ProcessBeat
 from heronpy.kernel.state_transfer import held_of
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.tree.paths import ChildView
@@ -43,6 +43,8 @@ class Board:
         self._endpoints: dict[int, str] = {}
         self._incarnations: dict[int, int] = {}
         self._beats: dict[int, InstanceBeat] = {}
+        #: task → the last beat of the process that it lives in
+        self._processes: dict[int, ProcessBeat] = {}
         self._since: dict[int, float] = {}
         #: how often an instance has reported a failure
         self._errors: dict[int, int] = {}
@@ -87,22 +89,27 @@ class Board:
         self._incarnations[beat.container] = beat.incarnation
         self._heard[beat.container] = now
         self._endpoints[beat.container] = beat.endpoint
-        for instance in beat.instances:
-            known = self._beats.get(instance.task)
-            if known is None or known.state != instance.state or known.incarnation != instance.incarnation:
-                self._since[instance.task] = now
-            failed_before = known is not None and known.state == "failed"
-            if instance.state == "failed" and not failed_before:
-                self._errors[instance.task] = self._errors.get(instance.task, 0) + 1
-            if known is not None and instance.state == "starting" and not instance.error:
-                # Why its predecessor failed is worth knowing until this one runs.
-                instance.error, instance.traceback = known.error, known.traceback
-            self._beats[instance.task] = instance
-            self._losses.on_beat(instance, now)
+        for process in beat.processes:
+            for instance in process.instances:
+                self._on_instance(instance, process, now)
+            self._losses.on_beat(process, now)
         # Noted here, not in status(): a topology that ran before the first status is degraded, not starting.
         if self._whole_at is None and all(self._is_up(task) for task in self._plan.tasks):
             self._whole_at = now
         return True
+
+    def _on_instance(self, instance: InstanceBeat, process: ProcessBeat, now: float) -> None:
+        task, known = instance.task, self._beats.get(instance.task)
+        another = known is None or self._processes[task].incarnation != process.incarnation
+        if another or known is None or known.state != instance.state:
+            self._since[task] = now
+        failed_before = known is not None and known.state == "failed"
+        if instance.state == "failed" and not failed_before:
+            self._errors[task] = self._errors.get(task, 0) + 1
+        if known is not None and instance.state == "starting" and not instance.error:
+            # Why its predecessor failed is worth knowing until this one runs.
+            instance.error, instance.traceback = known.error, known.traceback
+        self._beats[task], self._processes[task] = instance, process
 
     def _is_up(self, task: PlacedTask) -> bool:
         beat = self._beats.get(task.id)
@@ -121,7 +128,10 @@ class Board:
         ahead = wall - now
         containers = tuple(self._container(container, now, ahead) for container in self._plan.containers())
         missing = {container.id: container.since for container in containers if container.state != "running"}
-        instances = tuple(self._instance(task, missing, now, ahead) for task in self._plan.tasks)
+        holders = {task: child for child in self.children.values() for task in child.tasks}
+        instances = tuple(
+            self._instance(task, holders.get(task.id), missing, now, ahead) for task in self._plan.tasks
+        )
         expected = [one for one in containers if one.id not in self.excused]
         awaited = [one for one in instances if one.container not in self.excused]
         lost = _missing_containers(expected, wall, self.asked)
@@ -174,8 +184,8 @@ class Board:
         ]
 
     def _manager_children(self) -> list[tuple[str, ChildView]]:
-        # Tasks of a plan to come, or of the one before, are none either: only tasks have an index.
-        return [(name, child) for name, child in self.children.items() if not name.endswith("]")]
+        # Instances of a plan to come, or of the one before, are none either.
+        return [(name, child) for name, child in self.children.items() if not child.tasks]
 
     def _container(self, container: int, now: float, ahead: float) -> ContainerStatus:
         meter = self._managers.get((container, STREAM_MANAGER), Meter())
@@ -198,10 +208,9 @@ class Board:
         return "running" if now - self._heard.get(container, -math.inf) < SILENCE else "missing"
 
     def _condition(
-        self, task: PlacedTask, beat: InstanceBeat, missing: Mapping[int, float]
+        self, task: PlacedTask, child: ChildView | None, beat: InstanceBeat, missing: Mapping[int, float]
     ) -> tuple[str, str]:
-        """State and error: a dead or stopped instance sends no beats, but its executor reports it."""
-        child = self.children.get(task.label)
+        """State and error: a dead or stopped process sends no beats, but its executor reports it."""
         if child is not None and child.state == "given_up":
             return "failed", _given_up(child, beat.error or child.last_exit)
         if task.container in missing:
@@ -213,11 +222,17 @@ class Board:
         return beat.state, beat.error
 
     def _instance(
-        self, task: PlacedTask, missing: Mapping[int, float], now: float, ahead: float
+        self,
+        task: PlacedTask,
+        child: ChildView | None,
+        missing: Mapping[int, float],
+        now: float,
+        ahead: float,
     ) -> InstanceStatus:
+        """`child` is the process that the task lives in, as its executor sees it."""
+        process = self._processes.get(task.id, ProcessBeat())
         beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
-        child = self.children.get(task.label)
-        state, error = self._condition(task, beat, missing)
+        state, error = self._condition(task, child, beat, missing)
         meter = self._meters.get(task.id, Meter())
         lost = self._losses.of(task.id)
         kind = self._plan.logical.component(task.component).kind
@@ -229,8 +244,8 @@ class Board:
             kind=kind,
             state=state,
             since=missing.get(task.container, self._since.get(task.id, self._started) + ahead),
-            pid=beat.pid,
-            incarnation=beat.incarnation,
+            pid=process.pid,
+            incarnation=process.incarnation,
             restarts=child.restarts if child else 0,
             error=error,
             traceback=beat.traceback,

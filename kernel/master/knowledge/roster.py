@@ -1,4 +1,7 @@
-"""Which processes run: the newest beat of every task and Stream Manager. Decides; does no I/O."""
+"""Which processes run, with which tasks: the newest beat of each, and of every Stream Manager.
+
+Decides; does no I/O.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Final
 from heronpy.kernel.checkpoints.stored import StoredPart
 from heronpy.kernel.machine.addresses import STREAM_MANAGER, manager_name
 from heronpy.kernel.plans import PhysicalPlan, PlacedTask
-from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Stored
+from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, ProcessBeat, Stored
 from heronpy.kernel.tree.paths import ChildView, ExecutorNode
 
 #: states of a task that does what it should
@@ -16,57 +19,86 @@ AT_WORK: Final = frozenset({"running", "paused"})
 
 
 class Roster:
-    """The newest incarnation counts; beats of its predecessors are ignored."""
+    """The newest incarnation of a process counts, for all its tasks; beats of predecessors are ignored."""
 
     def __init__(self) -> None:
-        self.beats: dict[int, InstanceBeat] = {}
+        self._beats: dict[int, InstanceBeat] = {}
+        #: task → the last beat of the process that it lives in
+        self._processes: dict[int, ProcessBeat] = {}
         #: container → incarnation of its Stream Manager
         self.managers: dict[int, int] = {}
-        #: container → its executor, as published
-        self.executors: Mapping[int, ExecutorNode] = {}
+        self._executors: Mapping[int, ExecutorNode] = {}
+        #: by container and task: the child that the task lives in, as its executor reports it
+        self._holders: dict[tuple[int, int], ChildView] = {}
+
+    @property
+    def executors(self) -> Mapping[int, ExecutorNode]:
+        """Container → its executor, as published."""
+        return self._executors
+
+    @executors.setter
+    def executors(self, executors: Mapping[int, ExecutorNode]) -> None:
+        self._executors = executors
+        self._holders = {
+            (container, task): child
+            for container, executor in executors.items()
+            for task, child in executor.holders().items()
+        }
 
     def on_container(self, beat: ContainerBeat) -> None:
         if beat.incarnation < self.managers.get(beat.container, 0):
             return
         self.managers[beat.container] = beat.incarnation
-        for instance in beat.instances:
-            known = self.beats.get(instance.task)
-            if known is None or instance.incarnation >= known.incarnation:
-                self.beats[instance.task] = instance
+        for process in beat.processes:
+            for instance in process.instances:
+                known = self._processes.get(instance.task)
+                if known is None or process.incarnation >= known.incarnation:
+                    self._beats[instance.task] = instance
+                    self._processes[instance.task] = process
 
     def keep_only(self, plan: PhysicalPlan) -> None:
         """Forget all other tasks: one of a plan that was rolled back is not one of the next plan."""
         tasks = {task.id for task in plan.tasks}
-        self.beats = {task: beat for task, beat in self.beats.items() if task in tasks}
+        self._beats = {task: beat for task, beat in self._beats.items() if task in tasks}
+        self._processes = {task: process for task, process in self._processes.items() if task in tasks}
         self.managers = {each: self.managers[each] for each in plan.containers() if each in self.managers}
 
     def beat(self, task: PlacedTask) -> InstanceBeat:
-        return self.beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
+        return self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
+
+    def process(self, task: PlacedTask) -> ProcessBeat:
+        """The process that the task lives in, with incarnation 0 if it was never heard."""
+        return self._processes.get(task.id, ProcessBeat(slot=task.slot))
 
     def incarnation(self, task: PlacedTask) -> int:
-        """0 if it has sent no beat yet."""
-        return self.beat(task).incarnation
+        """Of its process; 0 if that has sent no beat yet."""
+        return self.process(task).incarnation
 
     def is_there(self, task: PlacedTask) -> bool:
-        """It has sent a beat, has not failed, and no executor has seen it end."""
-        beat = self.beat(task)
-        if beat.state in ("missing", "failed"):
-            return False
-        return not self._has_ended(task.container, task.label, beat.incarnation)
+        """It has sent a beat, has not failed, and no executor has seen its process end."""
+        return self.beat(task).state not in ("missing", "failed") and not self._task_has_ended(task)
+
+    def _task_has_ended(self, task: PlacedTask) -> bool:
+        return self._has_ended(task.container, self._holder(task), self.incarnation(task))
 
     def manager_is_there(self, container: int) -> bool:
         heard = self.managers.get(container, 0)
-        return heard > 0 and not self._has_ended(container, manager_name(STREAM_MANAGER, container), heard)
+        return heard > 0 and not self._has_ended(container, self._manager(container), heard)
 
-    def _has_ended(self, container: int, name: str, incarnation: int) -> bool:
+    def _has_ended(self, container: int, child: ChildView | None, incarnation: int) -> bool:
         """As its executor reports, which may be later than the last beat, but not than a successor's."""
-        executor, child = self.executors.get(container), self._child(container, name)
+        executor = self.executors.get(container)
         gone = max(executor.gone if executor is not None else 0, child.gone if child is not None else 0)
         return 0 < incarnation <= gone
 
-    def _child(self, container: int, name: str) -> ChildView | None:
+    def _holder(self, task: PlacedTask) -> ChildView | None:
+        return self._holders.get((task.container, task.id))
+
+    def _manager(self, container: int) -> ChildView | None:
         executor = self.executors.get(container)
-        return executor.children.get(name) if executor is not None else None
+        return (
+            executor.children.get(manager_name(STREAM_MANAGER, container)) if executor is not None else None
+        )
 
     def absent(self, plan: PhysicalPlan) -> list[str]:
         """Labels of the missing containers and tasks."""
@@ -95,9 +127,8 @@ class Roster:
     def doing(self, task: PlacedTask) -> str:
         """A task and what it is busy with: count[1] (process() for 12 s)."""
         beat = self.beat(task)
-        how = self._last_exit(task.container, task.label)
-        ended = self._has_ended(task.container, task.label, beat.incarnation)
-        if how and (ended or not beat.incarnation):
+        how, ended = _last_exit(self._holder(task)), self._task_has_ended(task)
+        if how and (ended or not self.incarnation(task)):
             return f"{task.label} (ended: {how})"
         if ended:
             return f"{task.label} (ended with its container)"
@@ -110,20 +141,20 @@ class Roster:
 
     def fate(self, task: PlacedTask) -> str:
         """How the predecessor of a task's process ended."""
-        return self._fate(task.container, task.label, task.label)
+        return _fate(task.label, self._holder(task))
 
     def manager_fate(self, container: int) -> str:
         """How the predecessor of a Stream Manager ended."""
-        name = manager_name(STREAM_MANAGER, container)
-        return self._fate(container, name, f"the stream manager of container {container}")
+        return _fate(f"the stream manager of container {container}", self._manager(container))
 
-    def _fate(self, container: int, name: str, spoken: str) -> str:
-        how = self._last_exit(container, name)
-        return f"{spoken} ended: {how}" if how else f"{spoken} was started again"
 
-    def _last_exit(self, container: int, name: str) -> str:
-        child = self._child(container, name)
-        return child.last_exit if child is not None else ""
+def _fate(spoken: str, child: ChildView | None) -> str:
+    how = _last_exit(child)
+    return f"{spoken} ended: {how}" if how else f"{spoken} was started again"
+
+
+def _last_exit(child: ChildView | None) -> str:
+    return child.last_exit if child is not None else ""
 
 
 def parts_of(stored: Stored) -> tuple[StoredPart, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from heronpy.kernel.plans import PhysicalPlan
-from heronpy.kernel.protocol import InstanceBeat
+from heronpy.kernel.protocol import InstanceBeat, ProcessBeat
 
 #: a dead task's beat may be repeated, and a successor may not have contacted its neighbours, for this long
 SLACK = 5.0
@@ -26,7 +26,7 @@ class Lost(NamedTuple):
 
 
 class Death(NamedTuple):
-    """A task was replaced by another incarnation."""
+    """A task was replaced by another incarnation, with all tasks of its process."""
 
     #: time of the last beat of the dead incarnation, and of the first of its successor
     last: float
@@ -48,6 +48,8 @@ class TupleLosses:
 
     def __init__(self, plan: PhysicalPlan) -> None:
         self._beats: dict[int, InstanceBeat] = {}
+        #: of the process of each task
+        self._incarnations: dict[int, int] = {}
         self._heard: dict[int, float] = {}
         #: of the incarnations before the one that runs
         self._before: defaultdict[int, Lost] = defaultdict(Lost)
@@ -65,19 +67,23 @@ class TupleLosses:
             task.id: {reader.id for reader in plan.downstream_of(task.component)} for task in plan.tasks
         }
         # A later task may have the id of one that has retired, and has lost nothing yet.
-        for known in (self._beats, self._heard, self._before, self._deaths):
+        for known in (self._beats, self._incarnations, self._heard, self._before, self._deaths):
             for task in known.keys() - self._below.keys():
                 del known[task]
 
-    def on_beat(self, beat: InstanceBeat, now: float) -> None:
-        if beat.task not in self._below:
-            return  # of the next plan, or of an earlier one
-        known = self._beats.get(beat.task)
-        if known is not None and beat.incarnation < known.incarnation:
+    def on_beat(self, process: ProcessBeat, now: float) -> None:
+        for beat in process.instances:
+            # another one is of the next plan, or of an earlier one
+            if beat.task in self._below:
+                self._on_task(beat, process.incarnation, now)
+
+    def _on_task(self, beat: InstanceBeat, incarnation: int, now: float) -> None:
+        known = self._incarnations.get(beat.task)
+        if known is not None and incarnation < known:
             return
-        if known is not None and beat.incarnation > known.incarnation:
-            self._on_death(known, now)
-        self._beats[beat.task] = beat
+        if known is not None and incarnation > known:
+            self._on_death(beat.task, now)
+        self._beats[beat.task], self._incarnations[beat.task] = beat, incarnation
         self._heard[beat.task] = now
 
     def of(self, task: int) -> Lost:
@@ -85,10 +91,11 @@ class TupleLosses:
         before = self._before[task]
         return Lost(before.least + beat.missing, before.most + beat.missing + beat.maybe_lost)
 
-    def _on_death(self, dead: InstanceBeat, now: float) -> None:
+    def _on_death(self, task: int, now: float) -> None:
+        dead = self._beats[task]
         least, most = self._before[dead.task]
         self._before[dead.task] = Lost(least + dead.missing, most + dead.missing + dead.maybe_lost)
-        if dead.incarnation == self.planned.get(dead.task):
+        if self._incarnations[task] == self.planned.get(task):
             return
         death = Death(self._heard[dead.task], now, dead.exposed)
         self._deaths[dead.task] = death

@@ -196,13 +196,13 @@ class Updating:
         return any(task.id not in here.newcomers or task.id in self._tasks for task in tasks)
 
     def _lost_task(self, here: Situation, task: PlacedTask) -> str:
-        beat = here.roster.beat(task)
+        beat, incarnation = here.roster.beat(task), here.roster.incarnation(task)
         awaited = task.id in here.newcomers and task.id not in self._tasks
-        if not beat.incarnation or (awaited and here.roster.is_of_before(task)):
+        if not incarnation or (awaited and here.roster.is_of_before(task)):
             return ""
         if task.id not in here.newcomers or beat.next_epoch == here.update.epoch:
-            self._tasks.setdefault(task.id, beat.incarnation)
-        if self._tasks.get(task.id, beat.incarnation) != beat.incarnation:
+            self._tasks.setdefault(task.id, incarnation)
+        if self._tasks.get(task.id, incarnation) != incarnation:
             return here.roster.fate(task)
         if not here.roster.is_there(task):
             return here.roster.doing(task)
@@ -277,7 +277,7 @@ class Updating:
             cut = tuple(components[: len(update.cut) + 1])
             return Write(msgspec.structs.replace(update, cut=cut))
         handovers = tuple(
-            Handover(task.id, parts_of(beat.handover), beat.incarnation)
+            Handover(task.id, parts_of(beat.handover), here.roster.incarnation(task))
             for name in components
             for task in here.giving(name)
             if (beat := here.roster.beat(task)).handover.parts or update.kind == "restart"

@@ -28,7 +28,7 @@ from heronpy.kernel.machine import durable
 from heronpy.kernel.master.coordinator import Coordinator
 from heronpy.kernel.master.master_state import MasterState
 from heronpy.kernel.plugin.opening import open_checkpoint_store, open_state
-from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
+from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, ProcessBeat, Stored
 
 #: tasks of support.tasks.puppets: a spout, and two bolts that are a sink of files and one of rows
 SOURCE, FILES, ROWS = 1, 2, 3
@@ -211,15 +211,16 @@ class Machine:
         return Stored(id=checkpoint, run=self._run, parts=[part], transactions=transactions)
 
     def _beats(self) -> list[ContainerBeat]:
-        found: dict[int, list[InstanceBeat]] = {}
+        found: dict[int, list[ProcessBeat]] = {}
         for task, container in CONTAINERS.items():
-            beat = InstanceBeat(task=task, incarnation=self._lives, state="starting", current_epoch=1)
+            beat = InstanceBeat(task=task, state="starting", current_epoch=1)
             if self._run:
                 beat.state, beat.run = "running", self._run
             if task in self._stored:
                 beat.snapshot.CopyFrom(self._stored[task])
-            found.setdefault(container, []).append(beat)
+            process = ProcessBeat(slot=task, incarnation=self._lives, instances=[beat])
+            found.setdefault(container, []).append(process)
         return [
-            ContainerBeat(container=container, incarnation=self._lives, instances=beats)
-            for container, beats in found.items()
+            ContainerBeat(container=container, incarnation=self._lives, processes=processes)
+            for container, processes in found.items()
         ]

@@ -14,8 +14,8 @@ from heronpy.instances.execution.one_task import OneTask
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.instances.task.build import Task, build_task
-from heronpy.kernel.machine.addresses import task_identity
-from heronpy.kernel.protocol import InstanceBeat
+from heronpy.kernel.machine.addresses import process_identity
+from heronpy.kernel.protocol import InstanceBeat, ProcessBeat
 
 if TYPE_CHECKING:
     from support.simulation.cluster import Cluster, Pod
@@ -38,13 +38,13 @@ class Instance(Process):
         self.ledger: Ledger = cluster.ledger
         self.burst = cluster.shape.burst
         self.cost = cluster.costs[cluster.plan.task(task_id).component]
-        self.identity = task_identity(task_id, incarnation)
+        self.identity = process_identity(task_id, incarnation)
         dealer = SimulatedDealer(self, cluster.network, pod.data, self.identity)
         self._dealer = cluster.network.dealer(pod, dealer)
         self._reactor = SimulatedReactor(self, self._on_idle)
         #: when the turn in hand would have ended its wait; 0 if it does not wait
         self._resting_until = 0.0
-        link = SocketLink(cast("Any", self._reactor), cast("Any", self._dealer))
+        link = SocketLink(cast("Any", self._reactor), cast("Any", self._dealer), [task_id])
         self.task: Task = build_task(
             cluster.plan,
             task_id,
@@ -55,11 +55,12 @@ class Instance(Process):
             self.now,
             self.world.dice.randrange,
         )
-        link.handler = self.task.on_frame
+        link.deliver(task_id, self.task.on_frame)
         self._loop = OneTask(self.task.loop, link)
         cast("Any", self.task.component).host = self
         self._source = cluster.sources.get(task_id)
-        self._beat = InstanceBeat(task=task_id, incarnation=incarnation, pid=1, state="running")
+        beat = InstanceBeat(task=task_id, state="running")
+        self._beat = ProcessBeat(slot=task_id, incarnation=incarnation, pid=1, instances=[beat])
         self._initialized = False
         self._master = cluster.losses
         self.task.parts.counters.on_loss = self._tell_losses
@@ -97,8 +98,9 @@ class Instance(Process):
         """A beat that the master hears at once; of a replaced instance it takes none."""
         counters = self.task.parts.counters
         counts = {name: getattr(counters, name) for name in ("missing", "maybe_lost", "exposed")}
-        beat = InstanceBeat(task=self.task_id, incarnation=self.incarnation, **counts)
-        self._master.on_beat(beat, self.world.now)
+        beat = InstanceBeat(task=self.task_id, **counts)
+        process = ProcessBeat(slot=self.task_id, incarnation=self.incarnation, instances=[beat])
+        self._master.on_beat(process, self.world.now)
 
     def on_killed(self) -> None:
         self._dealer.close()

@@ -12,7 +12,7 @@ from support.simulation.sockets import Parts, SimulatedDealer, SimulatedRouter
 from support.simulation.world import Process
 
 from heronpy.kernel.machine.addresses import incarnation_of
-from heronpy.kernel.protocol import InstanceBeat
+from heronpy.kernel.protocol import ProcessBeat
 from heronpy.kernel.tree.paths import Registration, Tree
 from heronpy.stream_manager.forwarder import Forwarder
 from heronpy.stream_manager.peers import Peers
@@ -83,7 +83,7 @@ class Manager(Process):
             incarnation,
         )
         self._residents = Residents()
-        #: newest incarnation of each task and container that we have been told of
+        #: newest incarnation in each slot and container that we have been told of
         self._newest: dict[tuple[bytes, int], int] = {}
         #: prefixes that came from somebody whom we know to be replaced; kept, so that no other has their id
         self._fenced: dict[int, bytes] = {}
@@ -101,7 +101,7 @@ class Manager(Process):
         """Registrations have changed."""
         self.post(self._refresh)
 
-    def on_beat(self, identity: bytes, beat: InstanceBeat) -> None:
+    def on_beat(self, identity: bytes, beat: ProcessBeat) -> None:
         self.post(lambda: self._on_beat(identity, beat))
 
     def dealer(self, endpoint: str, identity: bytes) -> SimulatedDealer:
@@ -126,10 +126,11 @@ class Manager(Process):
             if container != self._pod.container:
                 self._newest[b"c", container] = incarnation
 
-    def _on_beat(self, identity: bytes, beat: InstanceBeat) -> None:
+    def _on_beat(self, identity: bytes, beat: ProcessBeat) -> None:
         if self._residents.on_beat(identity, beat).arrived:
-            self.forwarder.admit(beat.task, beat.incarnation, identity)
-            self._newest[b"t", beat.task] = beat.incarnation
+            tasks = [instance.task for instance in beat.instances]
+            self.forwarder.admit(beat.slot, beat.incarnation, identity, tasks)
+            self._newest[b"p", beat.slot] = beat.incarnation
 
     def _on_receive(self, identity: bytes, parts: Parts) -> None:
         number, incarnation = _who(identity)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
+import msgspec
+
 from heronpy.kernel.checkpoints.interval import KEY
 from heronpy.kernel.checkpoints.manifest import checksum
 from heronpy.kernel.checkpoints.node import Checkpoints
@@ -33,7 +35,7 @@ from heronpy.kernel.plans import (
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.plugin.opening import open_checkpoint_store
-from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, Stored
+from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, Part, ProcessBeat, Stored
 from heronpy.kernel.trace_points import EVENT
 from heronpy.kernel.tree.paths import ChildView, Execution, ExecutorNode, Tree
 from heronpy.kernel.tree.registrations import read
@@ -109,14 +111,16 @@ class Crew:
         if not on_its_way or update is None or coming is None or coming.epoch != update.epoch:
             coming = None
         tasks = {task.id: task for task in (*plan.tasks, *(coming.tasks if coming is not None else ()))}
-        containers: dict[int, list[InstanceBeat]] = {}
+        containers: dict[int, list[ProcessBeat]] = {}
         for task in tasks.values():
-            beats = containers.setdefault(task.container, [])
+            processes = containers.setdefault(task.container, [])
             if task.id not in self.dead:
-                beats.append(self._beat(task, plan, coming, update))
+                incarnation = self.incarnations.get(task.id, 1)
+                beat = self._beat(task, plan, coming, update)
+                processes.append(ProcessBeat(slot=task.slot, incarnation=incarnation, instances=[beat]))
         return [
-            ContainerBeat(container=each, incarnation=self.managers.get(each, 1), instances=beats)
-            for each, beats in containers.items()
+            ContainerBeat(container=each, incarnation=self.managers.get(each, 1), processes=processes)
+            for each, processes in containers.items()
         ]
 
     def _beat(
@@ -124,7 +128,7 @@ class Crew:
     ) -> InstanceBeat:
         node = self._read(TREE.checkpoints, Checkpoints) or Checkpoints()
         incarnation = self.incarnations.get(task.id, 1)
-        beat = InstanceBeat(task=task.id, incarnation=incarnation, state="running")
+        beat = InstanceBeat(task=task.id, state="running")
         effectively = plan.logical.reliability == "effectively_once"
         if effectively and task in plan.tasks and node.members.get(task.id) != incarnation:
             beat.state = "starting"
@@ -199,11 +203,12 @@ class Conductor:
         self.master_state.roster.executors = self.published
 
     def executors(self, name: str, child: ChildView, incarnation: int = 0) -> dict[int, ExecutorNode]:
-        """As they speak of one child."""
-        return {
-            each: ExecutorNode(incarnation, pid=7, children={name: child})
-            for each in self.master_state.containers()
-        }
+        """As they speak of one child; called as a task, it is the process that the task lives in."""
+        state = self.master_state
+        tasks = [*state.plan.tasks, *(state.coming.tasks if state.coming is not None else ())]
+        held = tuple({task.id for task in tasks if task.label == name})
+        children = {name: msgspec.structs.replace(child, tasks=held)}
+        return {each: ExecutorNode(incarnation, pid=7, children=children) for each in state.containers()}
 
     def turn(self, seconds: float = 0.1) -> None:
         self.now += seconds

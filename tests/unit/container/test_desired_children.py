@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from heronpy.container.executor.desired_children import wanted_children
@@ -42,8 +43,18 @@ def test_a_container_has_two_managers_and_its_instances() -> None:
     assert wanted_children(1, PLAN, topology(), "zygote") == [
         DesiredChild("stream_manager", "stream-manager-1"),
         DesiredChild("metrics_manager", "metrics-manager-1"),
-        DesiredChild("instance", "words[0]", 1),
-        DesiredChild("instance", "count[0]", 3),
+        DesiredChild("instance", "words[0]", 1, (1,)),
+        DesiredChild("instance", "count[0]", 3, (3,)),
+    ]
+
+
+def test_tasks_of_one_slot_are_one_process_that_starts_as_the_most_careful_of_them() -> None:
+    together = tuple(InstancePlan(task, name, 0, slot=1) for task, name in ((1, "words"), (4, "count")))
+    alone = InstancePlan(3, "count", 1)
+    plan = msgspec.structs.replace(PLAN, containers=(ContainerPlan(1, (*together, alone), LARGE),))
+    assert wanted_children(1, plan, topology(**{"heronpy.start": "spawn"}), "zygote")[2:] == [
+        DesiredChild("instance", "words[0]+1", 1, (1, 4), "spawn"),
+        DesiredChild("instance", "count[1]", 3, (3,), "zygote"),
     ]
 
 
@@ -56,7 +67,7 @@ def test_a_container_that_left_the_plan_keeps_its_managers() -> None:
 
 def test_a_component_may_choose_how_it_starts() -> None:
     def methods(plan: LogicalPlan, start: str) -> dict[str, str]:
-        return {each.name: each.start for each in wanted_children(1, PLAN, plan, start) if each.task}
+        return {each.name: each.start for each in wanted_children(1, PLAN, plan, start) if each.tasks}
 
     assert methods(topology(), "spawn") == {"words[0]": "spawn", "count[0]": "spawn"}
     spawned = topology(**{"heronpy.start": "spawn"})

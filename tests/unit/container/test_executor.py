@@ -39,7 +39,7 @@ from heronpy.kernel.liveness.lifeline import beat
 def run(launch, child):
     """Lives until its lifeline or SIGTERM says otherwise; a file named after it makes it crash."""
     folder = Path(launch.work)
-    print(f"{child.name} incarnation {child.incarnation} task {child.task}")
+    print(f"{child.name} incarnation {child.incarnation} tasks {child.tasks}")
     with (folder / "started").open("a") as started:
         started.write(f"{child.name} {os.getpid()} {child.incarnation}\\n")
     if (folder / f"{child.name}.crash").exists():
@@ -185,7 +185,7 @@ def test_children_start_and_are_told_of(topology: Topology, executor: subprocess
     assert node.incarnation == 1
     assert sorted(incarnation for _, incarnation in started.values()) == [1 << 20 | n for n in (1, 2, 3, 4)]
     assert {child.last_exit for child in node.children.values()} == {""}
-    eventually(lambda: "task 2" in (topology.work / "logs" / "words[1].log").read_text())
+    eventually(lambda: "tasks (2,)" in (topology.work / "logs" / "words[1].log").read_text())
 
 
 def test_a_killed_child_is_started_again_and_others_are_not(

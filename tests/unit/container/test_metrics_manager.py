@@ -14,7 +14,7 @@ import pytest
 from heronpy.container.metrics_manager.main import MetricsManager
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.launch import Child, TopologyLaunch
-from heronpy.kernel.machine.addresses import METRICS_SOCKET, socket_path, task_identity
+from heronpy.kernel.machine.addresses import METRICS_SOCKET, process_identity, socket_path
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.plugin import MetricSink, Registry, hookimpl, hookspecs
 from heronpy.kernel.plugin.metric_sink import Sample
@@ -71,7 +71,9 @@ class Container:
         child = Child("metrics_manager", "metrics-manager", container=1, incarnation=1, lifeline=-1)
         self.manager = MetricsManager(launch, child, state, self.reactor, transport)
         path = socket_path(sockets / "1", METRICS_SOCKET)
-        self.task = stack.enter_context(contextlib.closing(transport.dealer_ipc(path, task_identity(7, 1))))
+        self.task = stack.enter_context(
+            contextlib.closing(transport.dealer_ipc(path, process_identity(7, 1)))
+        )
 
     def rows(self) -> list[tuple[str, str, float]]:
         """What the jsonl sink was given, in turn."""
@@ -121,4 +123,4 @@ def test_reports_reach_the_good_sinks_whatever_the_others_do(
     manager.close()
     assert "no writing today" in caplog.text
     assert "no closing either" in caplog.text
-    assert "dropped a control message from task 7 (incarnation 1): not a control message" in caplog.text
+    assert "dropped a control message from process 7 (incarnation 1): not a control message" in caplog.text

@@ -36,7 +36,7 @@ class Home:
         return Moment(self.now, self.now)
 
     def wants(self, *names: str) -> None:
-        wanted = [DesiredChild("instance", name, ord(name)) for name in names]
+        wanted = [DesiredChild("instance", name, ord(name), (ord(name),)) for name in names]
         self.supervisor.want(wanted, self.clock, 10.0)
         self.turn()
 
@@ -116,6 +116,31 @@ def test_a_silent_child_is_killed_and_started_again_only_after_it_was_reaped(hom
     assert home.view("a").state == "running"
     assert (home.starts("a"), home.starts("b")) == (2, 1)
     assert [start.child.incarnation for start in home.started] == [1 << 20 | n for n in (1, 2, 3)]
+
+
+def test_a_process_is_started_supervised_and_replaced_with_all_its_tasks(home: Home) -> None:
+    def hold_together(*tasks: int) -> None:
+        """One process with these, and no other; those that leave are waited for."""
+        before = set(home.running)
+        home.supervisor.want([DesiredChild("instance", "a", 1, tasks)], home.clock, 10.0)
+        for pid in before - {home.view("a").pid}:
+            home.wait_for(pid)
+        home.turn()
+
+    hold_together(1, 2)
+    (child,) = (start.child for start in home.started if start.child.tasks == (1, 2))
+    assert (child.slot, home.view("a").tasks) == (1, (1, 2))
+
+    home.crash("a")
+    home.pass_time(2)
+    again = [start.child for start in home.started if start.child.tasks == (1, 2)]
+    assert [each.incarnation for each in again] == [child.incarnation, child.incarnation + 1]
+    assert (home.view("a").restarts, home.view("a").gone) == (1, child.incarnation)
+
+    hold_together(1, 2)
+    assert len(home.started) == 4
+    hold_together(1, 2, 3)
+    assert (len(home.started), home.started[-1].child.tasks) == (5, (1, 2, 3))
 
 
 def test_it_is_called_silent_before_it_is_killed_and_running_again_when_it_speaks(home: Home) -> None:

@@ -42,7 +42,7 @@ def run(launch, child):
         raise ValueError("role failed")
     if child.name == "wait":
         select.select([child.lifeline], [], [])
-    return child.task
+    return child.slot
 '''
 TOYS: dict[Role, str] = dict.fromkeys(ROLES, "zygote_roles")
 
@@ -66,7 +66,9 @@ class Family:
 
     def start_of(self, name: str, task: int = 0) -> Start:
         self.count += 1
-        return Start(Child("instance", name, 1, self.count, -1, task), str(self.folder / f"{name}.log"))
+        return Start(
+            Child("instance", name, 1, self.count, -1, task, (task,)), str(self.folder / f"{name}.log")
+        )
 
     def fork(self, name: str, task: int = 0) -> int:
         """Ask for a child; returns our end of its lifeline."""

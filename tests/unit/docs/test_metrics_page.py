@@ -14,7 +14,7 @@ from support.tasks.plans import edge, plan_of
 
 from heronpy.container.metrics_manager.main import MetricsManager
 from heronpy.instances.counters import Counters
-from heronpy.instances.process.control import Control
+from heronpy.instances.process.control import Control, ProcessId
 from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import Child, TopologyLaunch
 from heronpy.kernel.plugin.opening import installed, open_state
@@ -54,8 +54,9 @@ class Reporters:
         stack.callback(manager.close)
         stream = Child("stream_manager", "stream-manager", container=1, incarnation=1, lifeline=-1)
         StreamManager(launch, stream, config, state, self._reactor, there).startup()
-        self._control = Control(ours, sockets / "1", 1, 1, -1, 30.0, 1.0, lambda: None)
-        self._control.samples = one_of_each().samples
+        process = ProcessId(slot=1, incarnation=1)
+        self._control = Control(ours, sockets / "1", process, [1], -1, 30.0, 1.0, lambda: None)
+        count_one_of_each(self._control.reports[1].counters)
 
     def metrics(self) -> set[Metric]:
         """Everything that the three have reported, once each of them has."""
@@ -76,14 +77,12 @@ def _metric(line: str) -> Metric:
     return row["component"], row["kind"], row["name"], labels
 
 
-def one_of_each() -> Counters:
-    """The numbers of a task that has emitted, executed, dropped and so on."""
-    counters = Counters()
+def count_one_of_each(counters: Counters) -> None:
+    """As of a task that has emitted, executed, dropped and so on."""
     counters.emitted["default"] = counters.dropped["default"] = 1
     counters.executed["words", "default"] = 1
     counters.custom["mine"] = 1.0
     counters.held_up_seconds = lambda: {"count[0]": 1.0}
-    return counters
 
 
 def documented() -> set[Metric]:

@@ -5,26 +5,44 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
+import pytest
+from support.tasks.plans import edge, plan_of
 
-from heronpy.instances.process.control import Control
-from heronpy.kernel.protocol import Held, Part, Stored
-from heronpy.kernel.transport import Transport
+from heronpy.instances.process.control import Control, ProcessId
+from heronpy.kernel.checkpoints.node import Checkpoints
+from heronpy.kernel.machine.addresses import CONTROL_SOCKET, METRICS_SOCKET, process_identity
+from heronpy.kernel.protocol import (
+    Body,
+    CheckpointsNotice,
+    LiveNotice,
+    MetricsReport,
+    Part,
+    PlanNotice,
+    ProcessBeat,
+    Stored,
+    unwrap,
+    wrap,
+)
+from heronpy.kernel.transport import Router, Transport
 
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from heronpy.instances.process.control import Control
+from heronpy.instances.process.control import Control, ProcessId
 from heronpy.kernel.transport import Transport
 
-def samples():
-    raise ArithmeticError("these numbers do not add up")
+class NoNumber:
+    def __int__(self):
+        raise ArithmeticError("these numbers do not add up")
+    __index__ = __int__
 
 _, lifeline = os.pipe()
-control = Control(Transport(), Path(sys.argv[1]), 1, 1, lifeline, 30.0, 0.05, lambda: None)
-control.samples = samples
+control = Control(Transport(), Path(sys.argv[1]), ProcessId(1, 1), [1], lifeline, 30.0, 0.05, lambda: None)
+control.reports[1].counters.missing = NoNumber()
 control.start()
 time.sleep(60)
 """
@@ -37,18 +55,137 @@ def test_an_instance_does_not_outlive_its_control_thread(tmp_path: Path) -> None
     assert "ArithmeticError: these numbers do not add up" in done.stderr
 
 
+class Managers:
+    """The control side of a process with the tasks 4, 5 and 6, and the sockets that it speaks to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.transport = Transport()
+        self.stream_manager = self.transport.router_ipc(str(folder / CONTROL_SOCKET))
+        self.metrics_manager = self.transport.router_ipc(str(folder / METRICS_SOCKET))
+        self._reader, self._lifeline = os.pipe()
+        self.control = Control(
+            self.transport, folder, ProcessId(4, 9), [4, 5, 6], self._lifeline, 30.0, 0.05, lambda: None
+        )
+        self.control.start()
+
+    def next_beat(self) -> ProcessBeat:
+        beat = self._next(self.stream_manager)
+        assert isinstance(beat, ProcessBeat)
+        return beat
+
+    def beat_in_which(self, holds: Callable[[ProcessBeat], bool]) -> ProcessBeat:
+        while not holds(beat := self.next_beat()):
+            continue
+        return beat
+
+    def next_metrics(self) -> MetricsReport:
+        report = self._next(self.metrics_manager)
+        assert isinstance(report, MetricsReport)
+        return report
+
+    def _next(self, router: Router) -> Body:
+        assert router.socket.poll(10_000), "nothing came"
+        parts = router.receive()
+        assert parts is not None
+        assert parts[0] == process_identity(4, 9)
+        return unwrap(parts[1])
+
+    def tell(self, *notices: PlanNotice | LiveNotice | CheckpointsNotice) -> None:
+        for notice in notices:
+            self.stream_manager.send(process_identity(4, 9), wrap(notice))
+
+    def close(self) -> None:
+        self.control.stop()
+        self.transport.close()
+        os.close(self._reader)
+        os.close(self._lifeline)
+
+
+@pytest.fixture
+def managers(tmp_path: Path) -> Iterator[Managers]:
+    made = Managers(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_process_registers_once_with_all_its_tasks(managers: Managers) -> None:
+    beat = managers.next_beat()
+    assert (beat.slot, beat.incarnation, beat.pid) == (4, 9, os.getpid())
+    assert [(each.task, each.state) for each in beat.instances] == [
+        (4, "starting"),
+        (5, "starting"),
+        (6, "starting"),
+    ]
+
+
+def test_each_task_of_a_process_speaks_of_itself(managers: Managers) -> None:
+    managers.next_beat()
+    reports = managers.control.reports
+    reports[5].progress.loaded_epoch = 3
+    reports[6].counters.lost(2, 1)
+    reports[4].become("running")
+    beat = managers.beat_in_which(lambda beat: beat.instances[0].state == "running")
+    assert [(each.state, each.loaded_epoch, each.missing) for each in beat.instances] == [
+        ("running", 0, 0),
+        ("starting", 3, 0),
+        ("starting", 0, 2),
+    ]
+
+
+def test_a_process_is_told_once_for_all_its_tasks_and_its_beats_say_what_it_has_heard(
+    managers: Managers,
+) -> None:
+    managers.next_beat()
+    plan, checkpoints = plan_of(edge("shuffle")), Checkpoints(number=7)
+    assert managers.control.wait_for_plan(lambda: True) is None
+    managers.tell(
+        PlanNotice(epoch=plan.epoch, plan=plan.to_json()),
+        LiveNotice(state="PAUSED", number=5, config=b'{"count": {"limit": 3}}'),
+        CheckpointsNotice(number=7, node=checkpoints.to_json()),
+    )
+    assert managers.control.wait_for_plan(lambda: False) == plan
+    managers.control.tell()
+    beat = managers.beat_in_which(lambda beat: beat.checkpoints == 7)
+    assert (beat.epoch, beat.live, beat.live_number, beat.update) == (plan.epoch, "PAUSED", 5, 0)
+    notices = managers.control.notices
+    assert (notices.active, notices.live_config) == (False, {"count": {"limit": 3}})
+
+
+def test_metrics_are_by_task_and_what_the_process_uses_is_counted_once(managers: Managers) -> None:
+    reports = [managers.next_metrics() for _ in range(3)]
+    assert [(each.task, each.incarnation, each.pid) for each in reports] == [
+        (task, 9, os.getpid()) for task in (4, 5, 6)
+    ]
+    used = [[sample.name for sample in each.samples if sample.name == "cpu_seconds"] for each in reports]
+    assert used == [["cpu_seconds"], [], []]
+
+
+def test_an_error_is_of_the_task_whose_code_was_called_and_of_all_if_none_was(managers: Managers) -> None:
+    managers.next_beat()
+    managers.control.reports[5].enter("process")
+    managers.control.fail("ZeroDivisionError", "line 3")
+    beat = managers.beat_in_which(lambda beat: beat.instances[1].state == "failed")
+    assert [(each.state, each.error) for each in beat.instances] == [
+        ("starting", ""),
+        ("failed", "ZeroDivisionError"),
+        ("starting", ""),
+    ]
+    managers.control.reports[5].leave()
+    managers.control.fail("OSError", "")
+    beat = managers.beat_in_which(lambda beat: {each.state for each in beat.instances} == {"failed"})
+    assert [each.error for each in beat.instances] == ["OSError"] * 3
+
+
 def test_beats_leave_no_memory_behind(tmp_path: Path) -> None:
     reader, lifeline = os.pipe()
     with Transport() as transport:
-        control = Control(transport, tmp_path, 1, 1, lifeline, 30.0, 1.0, lambda: None)
-        control.held = lambda: Held(keyed=1000, used=True)
-        control.hold_ups = lambda: {2: 1.5, 3: 0.5}
+        control = Control(transport, tmp_path, ProcessId(1, 1), [1, 2], lifeline, 30.0, 1.0, lambda: None)
 
         def beat_for(checkpoints: range) -> int:
             """A beat for each of these; the process's memory after them."""
             for checkpoint in checkpoints:
                 part = Part(object=f"words/0123456789ab/{checkpoint}/1", checksum="0" * 32, bytes=1000)
-                control.progress.snapshot = Stored(id=checkpoint, run=1, parts=[part])
+                control.reports[1].progress.snapshot = Stored(id=checkpoint, run=1, parts=[part])
                 control.tell()
                 control._reactor.turn(0)
             return psutil.Process().memory_info().rss

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from heronpy.instances.counters import Counters
+from heronpy.instances.process.usage import Usage
 from heronpy.instances.task.user_metrics import sample_metrics
-
-#: changes by itself, and is there in every process
-OWN = {"cpu_seconds": "counter", "memory_bytes": "gauge", "started_seconds": "gauge"}
 
 
 def told(counters: Counters) -> dict[tuple[str, ...], tuple[float, str]]:
@@ -18,11 +16,7 @@ def told(counters: Counters) -> dict[tuple[str, ...], tuple[float, str]]:
 
 
 def test_a_task_that_did_nothing_says_so() -> None:
-    said = told(Counters())
-    own = {name: said.pop((name,)) for name in OWN}
-    assert {name: kind for name, (_, kind) in own.items()} == OWN
-    assert all(value > 0 for value, _ in own.values())
-    assert said == {
+    assert told(Counters()) == {
         **{
             (name,): (0.0, "counter")
             for name in ("acked", "failed", "busy_seconds", "calls", "missing", "rejected", "poisoned")
@@ -33,6 +27,13 @@ def test_a_task_that_did_nothing_says_so() -> None:
         ("pending",): (0.0, "gauge"),
         ("pending_limit",): (0.0, "gauge"),
     }
+
+
+def test_a_process_says_what_it_uses_however_many_tasks_it_holds() -> None:
+    said = {sample.name: sample for sample in Usage().samples()}
+    kinds = {"cpu_seconds": "counter", "memory_bytes": "gauge", "started_seconds": "gauge"}
+    assert {name: sample.kind for name, sample in said.items()} == kinds
+    assert all(sample.value > 0 for sample in said.values())
 
 
 def test_tuples_are_counted_by_stream_and_by_who_sent_them() -> None:

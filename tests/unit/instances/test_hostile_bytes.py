@@ -36,7 +36,7 @@ from heronpy.kernel.flow.frame import (
 )
 from heronpy.kernel.flow.peer_link import RECEIVED, LinkSender, decode_head
 from heronpy.kernel.machine.addresses import incarnation_of
-from heronpy.kernel.protocol import InstanceBeat, PlanNotice, unwrap, wrap
+from heronpy.kernel.protocol import InstanceBeat, PlanNotice, ProcessBeat, unwrap, wrap
 
 MINE, THEIRS = 3, 8
 LYING_COUNTS = st.sampled_from([0, 1, 2, 1000, 2**31, 2**32 - 1])
@@ -71,7 +71,13 @@ GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
     ),
     "batch": (PlainCodec().decode, [BATCH]),
     "serialized batch": (SerializerCodec(NoSerializer()).decode, [msgspec.msgpack.encode([[b"a"], [b"b"]])]),
-    "control": (unwrap, [wrap(InstanceBeat(task=1, state="running")), wrap(PlanNotice(epoch=1, plan=b"{}"))]),
+    "control": (
+        unwrap,
+        [
+            wrap(ProcessBeat(instances=[InstanceBeat(task=1, state="running")])),
+            wrap(PlanNotice(epoch=1, plan=b"{}")),
+        ],
+    ),
 }
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from heronpy.instances.process.socket_link import SocketLink
+from heronpy.kernel.flow.frame import DATA
+from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.transport import Reactor, Router, Transport
+
+SENDER = Sender(task=1, incarnation=1, epoch=1)
 
 
 class Ends:
@@ -18,9 +23,9 @@ class Ends:
         self.transport = Transport()
         self.reactor = Reactor()
         self.path = str(folder / "data")
-        self.link = SocketLink(self.reactor, self.transport.dealer_ipc(self.path, b"me"))
+        self.link = SocketLink(self.reactor, self.transport.dealer_ipc(self.path, b"me"), [1])
         self.received: list[tuple[bytes, bytes]] = []
-        self.link.handler = lambda prefix, payload: self.received.append((prefix, payload))
+        self.link.deliver(1, lambda prefix, payload: self.received.append((prefix, payload)))
 
     def listen(self) -> Router:
         return self.transport.router_ipc(self.path)
@@ -56,6 +61,44 @@ def test_frames_come_in_and_what_is_none_comes_as_one_that_is_refused(ends: Ends
     while len(ends.received) < 4:
         ends.link.pump(0.5)
     assert ends.received == [(b"prefix", b"payload"), (b"", b""), (b"", b""), (b"last", b"")]
+
+
+def test_frames_go_to_the_task_that_they_are_for_and_are_dropped_while_it_is_not_built(
+    tmp_path: Path,
+) -> None:
+    with Transport() as transport:
+        reactor, path = Reactor(), str(tmp_path / "shared")
+        link = SocketLink(reactor, transport.dealer_ipc(path, b"me"), [4, 5, 6])
+        received: list[tuple[int, bytes]] = []
+
+        def take(task: int, _prefix: bytes, payload: bytes) -> None:
+            received.append((task, payload))
+
+        for task in (4, 5, 6):
+            link.deliver(task, functools.partial(take, task))
+        router = transport.router_ipc(path)
+        link.send(b"hello", b"")
+        while router.receive() is None:
+            link.pump(0.01)
+
+        def arrive(*destinations: int, last: bytes = b"last") -> list[tuple[int, bytes]]:
+            """All that was received before the last frame, which is for task 4."""
+            for destination in destinations:
+                router.send(b"me", *SENDER.frame(DATA, destination, b"%d" % destination))
+            router.send(b"me", *SENDER.frame(DATA, 4, last))
+            while (4, last) not in received:
+                link.pump(0.5)
+            before, received[:] = received[:-1], []
+            return before
+
+        assert arrive(6, 4, 5) == [(6, b"6"), (4, b"4"), (5, b"5")]
+        link.drop(5)
+        assert arrive(5, 6) == [(6, b"6")]
+        # the first refuses, counts and logs what is for none of them
+        assert arrive(99) == [(4, b"99")]
+        router.send(b"me", b"no prefix", b"noise")
+        assert arrive() == [(4, b"noise")]
+        reactor.close()
 
 
 def test_a_link_stops_with_its_reactor(ends: Ends) -> None:

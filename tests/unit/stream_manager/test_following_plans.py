@@ -13,7 +13,7 @@ from support.tasks.plans import edge, plan_of
 from heronpy.kernel.config import load_config
 from heronpy.kernel.flow.frame import DATA, Prefix, seal
 from heronpy.kernel.launch import Child, TopologyLaunch
-from heronpy.kernel.machine.addresses import DATA_SOCKET, socket_path, task_identity
+from heronpy.kernel.machine.addresses import DATA_SOCKET, process_identity, socket_path
 from heronpy.kernel.plans import PackingPlan, PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.transport import Reactor, Router, Transport
@@ -46,7 +46,7 @@ class Stage:
         self.manager.startup()
         self.far = self._start_elsewhere()
         self.words = self.here.dealer_ipc(
-            socket_path(launch.container_sockets(1), DATA_SOCKET), task_identity(1, 1)
+            socket_path(launch.container_sockets(1), DATA_SOCKET), process_identity(1, 1)
         )
 
     def _start_elsewhere(self) -> Router:

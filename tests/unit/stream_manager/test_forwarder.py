@@ -12,7 +12,7 @@ from support.tasks.plans import edge, plan_of
 
 from heronpy.kernel.flow.frame import CREDIT, DATA, Prefix, seal
 from heronpy.kernel.flow.peer_link import FRAME, RECEIVED
-from heronpy.kernel.machine.addresses import container_identity, task_identity
+from heronpy.kernel.machine.addresses import container_identity, process_identity
 from heronpy.kernel.plans import PlacedTask
 from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
 from heronpy.stream_manager.forwarder import FRAMES_PER_TURN, Forwarder
@@ -29,9 +29,10 @@ class Container:
         self.peers = self.transport.router_ipc(str(folder / "peers"))
         self.forwarder = Forwarder(self.reactor, self.instances, self.peers, 1)
 
-    def connect(self, task: int, incarnation: int) -> Dealer:
-        identity = task_identity(task, incarnation)
-        self.forwarder.admit(task, incarnation, identity)
+    def connect(self, slot: int, incarnation: int, *tasks: int) -> Dealer:
+        """A process; its only task has the slot's number, unless said."""
+        identity = process_identity(slot, incarnation)
+        self.forwarder.admit(slot, incarnation, identity, tasks or [slot])
         return self.transport.dealer_ipc(str(self.folder / "data"), identity)
 
     def until(self, condition: Callable[[], object]) -> None:
@@ -286,7 +287,7 @@ def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: 
         here, there, far = 10 + 2 * number, 11 + 2 * number, 3 + number
         both = (*staying.tasks, PlacedTask(here, "count", 2, 1), PlacedTask(there, "count", 3, far))
         forwarder.use_plan(staying, msgspec.structs.replace(staying, tasks=both))
-        forwarder.admit(here, 1, task_identity(here, 1))
+        forwarder.admit(here, 1, process_identity(here, 1), [here])
         dealer = container.transport.dealer_ipc(str(tmp_path / "nobody"), container_identity(far, 1))
         forwarder.connect(far, 1, dealer)
         sender.send(sealed(here))
@@ -297,3 +298,62 @@ def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: 
         sizes.add(sum(len(kept) for kept in vars(forwarder).values() if isinstance(kept, dict | set)))
     assert len(sizes) == 1
     assert forwarder.dropped == 100
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Iterator[Container]:
+    """As `container`, but the tasks 3, 5 and 7 live in one process, in slot 3."""
+    made = Container(tmp_path)
+    plan = plan_of(edge("shuffle"), par=6)
+    tasks = tuple(
+        msgspec.structs.replace(task, slot=3) if task.id in (3, 5, 7) else task for task in plan.tasks
+    )
+    made.forwarder.use_plan(msgspec.structs.replace(plan, tasks=tasks))
+    yield made
+    made.close()
+
+
+def test_frames_for_each_task_of_a_process_arrive_at_the_one_connection_that_it_has(
+    shared: Container,
+) -> None:
+    sender, receiver = shared.connect(1, 1), shared.connect(3, 1, 3, 5, 7)
+    for task in (5, 3, 7, 3):
+        sender.send(sealed(task, b"%d" % task))
+    assert [shared.next(receiver) for _ in range(4)] == [
+        list(sealed(task, b"%d" % task)) for task in (5, 3, 7, 3)
+    ]
+    receiver.send(sealed(1, b"from 5", source=5))
+    assert shared.next(sender)[1] == b"from 5"
+
+
+def test_what_waits_for_the_tasks_of_a_process_goes_to_its_successor(shared: Container) -> None:
+    sender = shared.connect(1, 1)
+    for task in (3, 5, 7):
+        sender.send(sealed(task, b"%d" % task))
+    shared.until(lambda: shared.forwarder.backlog == 3)
+    successor = shared.connect(3, 2, 3, 5, 7)
+    assert sorted(shared.next(successor)[1] for _ in range(3)) == [b"3", b"5", b"7"]
+    shared.until(lambda: shared.forwarder.backlog == 0)
+
+
+def test_of_a_replaced_process_the_frames_of_none_of_its_tasks_are_forwarded(shared: Container) -> None:
+    old, receiver = shared.connect(3, 1, 3, 5, 7), shared.connect(1, 1)
+    old.send(sealed(1, b"alive", source=7))
+    assert shared.next(receiver)[1] == b"alive"
+    new = shared.connect(3, 2, 3, 5, 7)
+    for task in (3, 5, 7):
+        old.send(sealed(1, b"zombie", source=task))
+    shared.until(lambda: shared.forwarder.rejected == 3)
+    for task in (3, 5, 7):
+        new.send(sealed(1, b"successor of %d" % task, source=task))
+    assert [shared.next(receiver)[1] for _ in range(3)] == [b"successor of %d" % task for task in (3, 5, 7)]
+
+
+def test_a_slot_whose_tasks_have_left_the_plan_leaves_nothing_behind(shared: Container) -> None:
+    forwarder = shared.forwarder
+    shared.connect(1, 1)
+    before = sum(len(kept) for kept in vars(forwarder).values() if isinstance(kept, dict | set))
+    shared.connect(3, 1, 3, 5, 7)
+    forwarder.use_plan(plan_of(edge("shuffle"), par=1))
+    after = sum(len(kept) for kept in vars(forwarder).values() if isinstance(kept, dict | set))
+    assert after < before

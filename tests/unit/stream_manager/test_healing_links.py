@@ -12,7 +12,7 @@ from support.faults.faultproxy import FaultProxy
 from support.tasks.plans import edge, plan_of
 
 from heronpy.kernel.flow.frame import DATA, Prefix, seal
-from heronpy.kernel.machine.addresses import container_identity, task_identity
+from heronpy.kernel.machine.addresses import container_identity, process_identity
 from heronpy.kernel.transport import Dealer, Reactor, Transport
 from heronpy.stream_manager.forwarder import Forwarder
 
@@ -40,8 +40,10 @@ class Side:
         self.forwarder.connect(other.container, 1, dealer)
 
     def instance(self, task: int) -> Dealer:
-        self.forwarder.admit(task, 1, task_identity(task, 1))
-        return self.transport.dealer_ipc(str(self.folder / f"data-{self.container}"), task_identity(task, 1))
+        self.forwarder.admit(task, 1, process_identity(task, 1), [task])
+        return self.transport.dealer_ipc(
+            str(self.folder / f"data-{self.container}"), process_identity(task, 1)
+        )
 
 
 class Pair:

@@ -1,13 +1,15 @@
-"""Residents: the newest incarnation of a task is heard, and what is news."""
+"""Residents: the newest incarnation in a slot is heard, with all its tasks, and what is news."""
 
 from __future__ import annotations
 
-from heronpy.kernel.protocol import InstanceBeat
-from heronpy.stream_manager.residents import Change, Residents
+from heronpy.kernel.protocol import InstanceBeat, ProcessBeat
+from heronpy.stream_manager.residents import Change, Resident, Residents
 
 
-def beat(task: int, incarnation: int, state: str = "running", **more: str) -> InstanceBeat:
-    return InstanceBeat(task=task, incarnation=incarnation, state=state, **more)  # type: ignore[arg-type]
+def beat(slot: int, incarnation: int, *instances: InstanceBeat, live: str = "") -> ProcessBeat:
+    """Of a process; with one task, which runs, unless said."""
+    held = instances or (InstanceBeat(task=slot, state="running"),)
+    return ProcessBeat(slot=slot, incarnation=incarnation, live=live, instances=held)
 
 
 def test_a_first_beat_is_an_arrival_and_a_repeat_is_no_news() -> None:
@@ -18,36 +20,55 @@ def test_a_first_beat_is_an_arrival_and_a_repeat_is_no_news() -> None:
 
 def test_another_state_error_or_life_is_news() -> None:
     residents = Residents()
-    residents.on_beat(b"a", beat(1, 1, "starting"))
-    for changed in (beat(1, 1), beat(1, 1, live="PAUSED"), beat(1, 1, "failed", error="ZeroDivisionError")):
+    residents.on_beat(b"a", beat(1, 1, InstanceBeat(task=1, state="starting")))
+    failed = InstanceBeat(task=1, state="failed", error="ZeroDivisionError")
+    for changed in (beat(1, 1), beat(1, 1, live="PAUSED"), beat(1, 1, failed)):
         assert residents.on_beat(b"a", changed) == Change(news=True, arrived=False)
-    busy = beat(1, 1, "failed", error="ZeroDivisionError", busy="process() for 12 s")
-    assert not residents.on_beat(b"a", busy).news
-    assert residents.beats() == [busy]
+    failed.busy = "process() for 12 s"
+    assert not residents.on_beat(b"a", beat(1, 1, failed)).news
+    assert residents.processes() == [Resident(b"a", beat(1, 1, failed))]
+
+
+def test_a_change_of_any_task_is_news_of_its_process() -> None:
+    residents = Residents()
+    tasks = [InstanceBeat(task=task, state="running") for task in (1, 2, 3)]
+    residents.on_beat(b"a", beat(1, 1, *tasks))
+    tasks[2].state = "paused"
+    assert residents.on_beat(b"a", beat(1, 1, *tasks)) == Change(news=True, arrived=False)
+    tasks[1].busy = "process() for 12 s"
+    assert residents.on_beat(b"a", beat(1, 1, *tasks)) == Change(news=False, arrived=False)
 
 
 def test_a_successor_replaces_and_a_zombie_is_not_heard() -> None:
     residents = Residents()
     residents.on_beat(b"old", beat(1, 1))
     assert residents.on_beat(b"new", beat(1, 2)) == Change(news=True, arrived=True)
-    assert residents.on_beat(b"old", beat(1, 1, "failed")) == Change(False, False)
-    assert residents.identities() == [b"new"]
-    assert residents.beats() == [beat(1, 2)]
+    zombie = beat(1, 1, InstanceBeat(task=1, state="failed"))
+    assert residents.on_beat(b"old", zombie) == Change(False, False)
+    assert residents.processes() == [Resident(b"new", beat(1, 2))]
 
 
-def test_beats_and_identities_are_in_the_same_order() -> None:
+def test_a_successor_replaces_a_process_for_all_its_tasks() -> None:
     residents = Residents()
-    for task in (3, 1, 2):
-        residents.on_beat(b"%d" % task, beat(task, 1))
-    assert [each.task for each in residents.beats()] == [1, 2, 3]
-    assert residents.identities() == [b"1", b"2", b"3"]
+    tasks = [InstanceBeat(task=task, state="running") for task in (1, 2, 3)]
+    residents.on_beat(b"old", beat(1, 1, *tasks))
+    residents.on_beat(b"new", beat(1, 2, *tasks))
+    residents.on_beat(b"old", beat(1, 1, *tasks[:1]))
+    (resident,) = residents.processes()
+    assert (resident.identity, resident.tasks) == (b"new", [1, 2, 3])
+
+
+def test_processes_are_in_the_order_of_their_slots() -> None:
+    residents = Residents()
+    for slot in (3, 1, 2):
+        residents.on_beat(b"%d" % slot, beat(slot, 1))
+    assert [each.identity for each in residents.processes()] == [b"1", b"2", b"3"]
 
 
 def test_who_left_the_plan_is_not_spoken_for_until_it_speaks_again() -> None:
     residents = Residents()
-    for task in (1, 2, 3):
-        residents.on_beat(b"%d" % task, beat(task, 1))
+    for slot in (1, 2, 3):
+        residents.on_beat(b"%d" % slot, beat(slot, 1))
     residents.retain({1, 3, 4})
-    assert residents.beats() == [beat(1, 1), beat(3, 1)]
-    assert residents.identities() == [b"1", b"3"]
+    assert residents.processes() == [Resident(b"1", beat(1, 1)), Resident(b"3", beat(3, 1))]
     assert residents.on_beat(b"2", beat(2, 1)) == Change(news=True, arrived=True)

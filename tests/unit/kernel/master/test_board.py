@@ -14,6 +14,7 @@ from heronpy.kernel.protocol import (
     HoldUp,
     InstanceBeat,
     MetricsReport,
+    ProcessBeat,
     Sample,
 )
 from heronpy.kernel.status import TopologyStatus
@@ -40,13 +41,19 @@ def seen(board: Board, now: float, live: str = "RUNNING", clock_set_by: float = 
     return board.status(now, now + clock_set_by, live)
 
 
-def beat(task: int, state: str = "running", incarnation: int = 1, error: str = "") -> InstanceBeat:
-    return InstanceBeat(task=task, state=state, incarnation=incarnation, pid=100 + task, error=error)
+def process(*instances: InstanceBeat, incarnation: int = 1) -> ProcessBeat:
+    slot = instances[0].task
+    return ProcessBeat(slot=slot, incarnation=incarnation, pid=100 + slot, instances=instances)
 
 
-def container(number: int, *instances: InstanceBeat, incarnation: int = 1) -> ContainerBeat:
+def beat(task: int, state: str = "running", incarnation: int = 1, error: str = "") -> ProcessBeat:
+    """Of a process with one task."""
+    return process(InstanceBeat(task=task, state=state, error=error), incarnation=incarnation)
+
+
+def container(number: int, *processes: ProcessBeat, incarnation: int = 1) -> ContainerBeat:
     return ContainerBeat(
-        container=number, incarnation=incarnation, endpoint=f"tcp://host:{number}", instances=instances
+        container=number, incarnation=incarnation, endpoint=f"tcp://host:{number}", processes=processes
     )
 
 
@@ -196,10 +203,9 @@ def test_rates_come_from_successive_reports() -> None:
 
 def test_losses_are_an_interval_that_outlives_those_who_noticed() -> None:
     board = running_board()
-    first, second, other = (beat(1), beat(1, incarnation=2), beat(3))
-    first.missing, first.maybe_lost = 5, 100
-    second.missing = 1
-    other.maybe_lost = 50
+    first = process(InstanceBeat(task=1, state="running", missing=5, maybe_lost=100))
+    second = process(InstanceBeat(task=1, state="running", missing=1), incarnation=2)
+    other = process(InstanceBeat(task=3, state="running", maybe_lost=50))
     for at, told in enumerate((container(1, first), container(2, other), container(1, second))):
         board.on_container(told, START + 2 + at)
     measured(board, START + 1, task=3, dropped=9)
@@ -237,8 +243,8 @@ def test_numbers_of_a_stream_manager_belong_to_its_container() -> None:
 
 def test_a_task_that_holds_others_up_is_named_until_they_say_otherwise() -> None:
     board = running_board()
-    waiting = beat(1)
-    waiting.held_up_by.append(HoldUp(task=3, seconds=12.0))
+    waits = HoldUp(task=3, seconds=12.0)
+    waiting = process(InstanceBeat(task=1, state="running", held_up_by=[waits]))
     board.on_container(container(1, waiting, beat(2)), START + 4)
     status = seen(board, START + 4)
     assert (status.state, status.reason) == ("RUNNING", "")
@@ -251,8 +257,8 @@ def test_a_task_that_holds_others_up_is_named_until_they_say_otherwise() -> None
 
 def test_an_emitter_that_is_gone_blames_nobody() -> None:
     board = running_board()
-    waiting = beat(1, "failed")
-    waiting.held_up_by.append(HoldUp(task=3, seconds=12.0))
+    waits = HoldUp(task=3, seconds=12.0)
+    waiting = process(InstanceBeat(task=1, state="failed", held_up_by=[waits]))
     board.on_container(container(1, waiting, beat(2)), START + 3)
     assert seen(board, START + 3).backpressure == ()
 
@@ -260,7 +266,7 @@ def test_an_emitter_that_is_gone_blames_nobody() -> None:
 def test_restarts_are_those_that_the_executors_publish() -> None:
     board = running_board()
     board.children = {
-        "count[1]": ChildView(pid=7, state="running", restarts=4, last_exit="", since=START),
+        "count[1]": ChildView(pid=7, state="running", restarts=4, last_exit="", since=START, tasks=(3,)),
         "stream-manager-1": ChildView(pid=8, state="running", restarts=2, last_exit="", since=START),
     }
     assert [one.restarts for one in seen(board, START).instances] == [0, 0, 4]
@@ -269,7 +275,9 @@ def test_restarts_are_those_that_the_executors_publish() -> None:
 def test_an_instance_that_waits_for_its_restart_is_not_called_running() -> None:
     board = running_board()
     board.children = {
-        "count[1]": ChildView(pid=0, state="waiting", restarts=3, last_exit="signal 9 (killed)", since=START)
+        "count[1]": ChildView(
+            pid=0, state="waiting", restarts=3, last_exit="signal 9 (killed)", since=START, tasks=(3,)
+        )
     }
     status = seen(board, START)
     assert status.state == "DEGRADED"
@@ -280,7 +288,9 @@ def test_an_instance_that_waits_for_its_restart_is_not_called_running() -> None:
 
 def test_an_instance_that_gives_no_sign_of_life_is_silent() -> None:
     board = running_board()
-    board.children = {"count[1]": ChildView(pid=7, state="silent", restarts=0, last_exit="", since=START)}
+    board.children = {
+        "count[1]": ChildView(pid=7, state="silent", restarts=0, last_exit="", since=START, tasks=(3,))
+    }
     status = seen(board, START + 3)
     assert (status.state, status.reason) == ("DEGRADED", "count[1] in container 2 is silent")
 
@@ -289,7 +299,9 @@ def test_a_topology_with_an_instance_that_was_given_up_has_failed_with_the_reaso
     board = running_board()
     board.on_container(container(2, beat(3, "failed", error="KeyError: 'x' (bolts.py:7)")), START + 3)
     board.children = {
-        "count[1]": ChildView(pid=0, state="given_up", restarts=9, last_exit="exit 1", since=START, streak=5)
+        "count[1]": ChildView(
+            pid=0, state="given_up", restarts=9, last_exit="exit 1", since=START, tasks=(3,), streak=5
+        )
     }
     status = seen(board, START + 3)
     assert status.state == "FAILED"
@@ -384,10 +396,34 @@ def test_numbers_that_are_none_do_not_break_the_status() -> None:
     assert (one.emitted, one.queue, one.executed, one.custom) == (0, 0, 7, {})
 
 
+def test_tasks_of_one_process_have_its_pid_and_restarts_and_end_with_it() -> None:
+    board = words_board()
+    line, count = (InstanceBeat(task=task, state="running") for task in (1, 2))
+    board.on_container(container(1, process(line, count, incarnation=7)), START + 1)
+    board.on_container(container(2, beat(3)), START + 2)
+    instances = seen(board, START + 2).instances
+    assert [(one.pid, one.incarnation, one.state) for one in instances] == [
+        (101, 7, "running"),
+        (101, 7, "running"),
+        (103, 1, "running"),
+    ]
+    board.children = {
+        "line[0]+1": ChildView(
+            pid=0, state="waiting", restarts=2, last_exit="signal 9 (killed)", since=START, tasks=(1, 2)
+        )
+    }
+    status = seen(board, START + 3)
+    assert [(one.state, one.restarts, one.error) for one in status.instances] == [
+        ("failed", 2, "signal 9 (killed)"),
+        ("failed", 2, "signal 9 (killed)"),
+        ("running", 0, ""),
+    ]
+    assert status.state == "DEGRADED"
+
+
 def test_another_plan_brings_its_own_tasks_and_what_was_lost_stays_lost() -> None:
     board = running_board()
-    gone = beat(3)
-    gone.missing, gone.maybe_lost = 4, 6
+    gone = process(InstanceBeat(task=3, state="running", missing=4, maybe_lost=6))
     board.on_container(container(2, gone), START + 3)
     assert (board.lost(), seen(board, START + 3).lost_max) == (4, 10)
     board.on_container(container(1, beat(1), beat(2)), START + 4)

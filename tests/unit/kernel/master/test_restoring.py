@@ -15,7 +15,7 @@ from heronpy.kernel.master.knowledge.roster import Roster
 from heronpy.kernel.master.restoring.decide import Restoring
 from heronpy.kernel.plans import LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.protocol import ContainerBeat, InstanceBeat
+from heronpy.kernel.protocol import ContainerBeat, InstanceBeat, ProcessBeat
 from heronpy.kernel.tree.paths import ChildView
 
 
@@ -265,8 +265,9 @@ def test_whatever_the_order_of_beats_a_run_has_the_newest_of_everybody(
     roster, restoring, node = Roster(), Restoring(), Checkpoints()
     newest: dict[int, int] = {}
     for task, incarnation in beats:
-        beat = InstanceBeat(task=task, incarnation=incarnation, state="starting")
-        roster.on_container(ContainerBeat(container=1 + task % 2, incarnation=1, instances=[beat]))
+        beat = InstanceBeat(task=task, state="starting")
+        process = ProcessBeat(slot=task, incarnation=incarnation, instances=[beat])
+        roster.on_container(ContainerBeat(container=1 + task % 2, incarnation=1, processes=[process]))
         newest[task] = max(incarnation, newest.get(task, 0))
         because = restoring.why(node, PLAN, roster)
         following = restoring.next_run(node, PLAN, roster, because) if because else None

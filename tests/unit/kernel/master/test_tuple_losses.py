@@ -6,15 +6,17 @@ import msgspec
 from support.tasks.plans import edge, plan_of
 
 from heronpy.kernel.master.knowledge.tuple_losses import SLACK, TupleLosses
-from heronpy.kernel.protocol import InstanceBeat
+from heronpy.kernel.protocol import InstanceBeat, ProcessBeat
 
 PLAN = plan_of(edge("shuffle"), par=2)
 EMITTER = PLAN.tasks[0].id
 READERS = [task.id for task in PLAN.tasks if task.component != PLAN.tasks[0].component]
 
 
-def beat(task: int, incarnation: int, **counts: int) -> InstanceBeat:
-    return InstanceBeat(task=task, incarnation=incarnation, **counts)  # type: ignore[arg-type]
+def beat(task: int, incarnation: int, **counts: int) -> ProcessBeat:
+    """Of a process with one task."""
+    instance = InstanceBeat(task=task, **counts)  # type: ignore[arg-type]
+    return ProcessBeat(slot=task, incarnation=incarnation, instances=[instance])
 
 
 def test_counts_of_all_incarnations_are_added_up() -> None:
@@ -80,6 +82,19 @@ def test_a_reader_that_comes_back_late_still_died_with_all_the_emitters_lives_me
     assert losses.of(EMITTER) == (0, 1070)
     losses.on_beat(beat(READERS[0], 3), 61.0)
     assert losses.of(EMITTER) == (0, 1070)
+
+
+def test_a_death_of_a_process_is_that_of_its_tasks_so_what_was_between_them_may_be_lost() -> None:
+    losses, reader = TupleLosses(PLAN), READERS[0]
+
+    def together(incarnation: int, **counts: int) -> ProcessBeat:
+        emitter = InstanceBeat(task=EMITTER, **counts)  # type: ignore[arg-type]
+        return ProcessBeat(slot=1, incarnation=incarnation, instances=[emitter, InstanceBeat(task=reader)])
+
+    losses.on_beat(together(1, exposed=1000), 1.0)
+    losses.on_beat(together(2), 3.0)
+    losses.on_beat(together(1, exposed=5), 4.0)
+    assert (losses.of(EMITTER), losses.of(reader)) == ((0, 1000), (0, 0))
 
 
 def test_who_has_handed_over_takes_nothing_along() -> None:

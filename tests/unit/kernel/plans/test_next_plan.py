@@ -221,6 +221,10 @@ def test_a_running_task_cannot_become_another() -> None:
     )
     with pytest.raises(PackingError, match="an instance that stays must keep its place"):
         next_plan(plan, msgspec.structs.replace(packing, containers=swapped), 2)
+    moved = tuple(msgspec.structs.replace(each, slot=1) for each in first.instances)
+    elsewhere = (msgspec.structs.replace(first, instances=moved), second)
+    with pytest.raises(PackingError, match=r"in container 1\) into .* in container 1, process 1: "):
+        next_plan(plan, msgspec.structs.replace(packing, containers=elsewhere), 2)
     only = msgspec.structs.replace(packing, containers=(first,))
     lonely = [instance for instance in first.instances if instance.component != "log"]
     gone = msgspec.structs.replace(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.formats import PROTOCOL
-from heronpy.kernel.protocol import Body, Envelope, InstanceBeat, StatusRequest, unwrap, wrap
+from heronpy.kernel.protocol import Body, Envelope, InstanceBeat, ProcessBeat, StatusRequest, unwrap, wrap
 
 
 @pytest.mark.parametrize("kind", get_args(Body), ids=lambda kind: kind.__name__)
@@ -29,7 +29,8 @@ def test_every_message_of_the_envelope_has_a_type() -> None:
 
 
 def test_what_is_in_a_message_stays_in_it() -> None:
-    beat = InstanceBeat(task=7, incarnation=2**63, state="failed", error="ValueError: grüße")
+    failed = InstanceBeat(task=7, state="failed", error="ValueError: grüße")
+    beat = ProcessBeat(slot=7, incarnation=2**63, pid=9, instances=[failed, InstanceBeat(task=8)])
     assert unwrap(wrap(beat)) == beat
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heronpy.kernel.machine.addresses import container_identity
-from heronpy.kernel.protocol import InstanceBeat, wrap
+from heronpy.kernel.protocol import InstanceBeat, ProcessBeat, wrap
 from heronpy.kernel.protocol.mailbox import Mailbox
 from heronpy.kernel.transport import Transport
 
@@ -25,7 +25,7 @@ class Bomb:
         return Path.touch, (self.target,)
 
 
-BEAT = InstanceBeat(task=1, state="running")
+BEAT = ProcessBeat(slot=1, instances=[InstanceBeat(task=1, state="running")])
 
 
 @pytest.mark.parametrize(
