@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         hookimpl,
     )
     from heronpy.kernel.plugin.metric_sink import Sample
+    from heronpy.pipeline.pipeline import Pipeline
     from heronpy.sinks import FileSink, SQLiteSink
     from heronpy.spout import Spout
     from heronpy.stream import Grouping, Stream
@@ -77,6 +78,7 @@ __all__ = [
     "ObjectMissing",
     "PackingError",
     "PackingPlan",
+    "Pipeline",
     "PluginError",
     "ResourceManager",
     "Resources",
@@ -131,6 +133,7 @@ _HOMES = {
     "ObjectMissing": "heronpy.kernel.errors",
     "PackingError": "heronpy.kernel.errors",
     "PackingPlan": "heronpy.kernel.plans",
+    "Pipeline": "heronpy.pipeline.pipeline",
     "PluginError": "heronpy.kernel.errors",
     "ResourceManager": "heronpy.kernel.plugin",
     "Resources": "heronpy.kernel.plans",

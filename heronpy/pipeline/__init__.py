@@ -1,0 +1,27 @@
+"""Pipelines: streams of records from sources through named steps into sinks.
+
+Public, and pure: nothing here runs a step or opens a source. `graph.py` is the pipeline as data, which
+heronpy.planner and heronpy.operators read. Begin with pipeline.py and streams.py.
+"""
+
+from __future__ import annotations
+
+from heronpy.pipeline import agg, sinks, sources
+from heronpy.pipeline.agg import Aggregate
+from heronpy.pipeline.pipeline import Pipeline
+from heronpy.pipeline.records import Context, Failed, Result, Tag
+from heronpy.pipeline.streams import KeyedStream, Stream
+
+__all__ = [
+    "Aggregate",
+    "Context",
+    "Failed",
+    "KeyedStream",
+    "Pipeline",
+    "Result",
+    "Stream",
+    "Tag",
+    "agg",
+    "sinks",
+    "sources",
+]

@@ -1,0 +1,119 @@
+"""The list of steps that a pipeline's streams add to: names, sites and what can be refused at once."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from heronpy.kernel.errors import UserError
+from heronpy.kernel.names import checked_name
+from heronpy.pipeline.graph import Graph, OnError, Op, ReadOp, Site, Step, StepInput, WriteOp
+
+
+class Steps:
+    """The steps of one pipeline, in the order in which they were written."""
+
+    def __init__(self, pipeline: str) -> None:
+        self.pipeline = pipeline
+        self._steps: dict[str, Step] = {}
+
+    def graph(self) -> Graph:
+        return Graph(self.pipeline, tuple(self._steps.values()))
+
+    def add(
+        self,
+        op: Op,
+        inputs: tuple[StepInput, ...] = (),
+        *,
+        function: object = None,
+        called: str | None = None,
+        name: str | None = None,
+        par: int | None = None,
+        on_error: OnError = "fail",
+    ) -> Step:
+        """A new step. Without a name it is called by `called` or the operation, and by its function."""
+        site = user_site()
+        word = called or op.word
+        refuse_unless(
+            on_error in ("fail", "skip", "aside"),
+            f"{word}: on_error={on_error!r} is not known",
+            hint="on_error='fail', 'skip' or 'aside'",
+        )
+        refuse_unless(
+            par is None or (isinstance(par, int) and par >= 1),
+            f"{word}: par={par!r} is not a number of tasks",
+            hint="par=1 or more, or leave it out",
+        )
+        bounded = op.source.bounded if isinstance(op, ReadOp) else all(self[i.step].bounded for i in inputs)
+        given = self._checked(name, site) if name is not None else None
+        step = Step(
+            name=given or self._derived(word, function),
+            op=op,
+            inputs=inputs,
+            bounded=bounded,
+            site=site,
+            derived=given is None,
+            par=par,
+            on_error=on_error,
+        )
+        self._steps[step.name] = step
+        return step
+
+    def __getitem__(self, name: str) -> Step:
+        return self._steps[name]
+
+    def _checked(self, name: str, site: Site) -> str:
+        checked_name("the step", name)
+        if (other := self._steps.get(name)) is not None:
+            msg = f"the name {name!r} at {site} is taken by the step at {other.site}"
+            raise UserError(msg, hint=f"name='{name}-2'")
+        return name
+
+    def _derived(self, word: str, function: object) -> str:
+        plain = _name_of(function)
+        wanted = plain if word in (ReadOp.word, WriteOp.word) else f"{word}:{plain}" if plain else word
+        name, number = wanted, 2
+        while name in self._steps:
+            name, number = f"{wanted}-{number}", number + 1
+        return name
+
+
+def _name_of(function: object) -> str:
+    """What a step is called by: a function, a class, or what a source or sink calls itself."""
+    own = getattr(function, "name", None) or getattr(function, "__name__", None)
+    if own is None and function is not None:
+        kind = type(function).__name__.removesuffix("Source").removesuffix("Sink")
+        own = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+    return re.sub(r"[^A-Za-z0-9_.-]", "", str(own)) if own and own != "<lambda>" else ""
+
+
+def user_site() -> Site:
+    """The innermost line that is not of this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("heronpy.pipeline"):
+        frame = frame.f_back
+    return Site(frame.f_code.co_filename, frame.f_lineno)
+
+
+def checked_function(word: str, fn: Callable[..., Any], *, many: bool = False) -> None:
+    """Refuses what cannot be the function of a step; `many`: one that gives any number of records."""
+    refuse_unless(callable(fn), f"{word} takes a function, got {fn!r}", hint=f".{word}(lambda record: …)")
+    called = _name_of(fn) or "a lambda"
+    awaits = inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn)
+    refuse_unless(
+        not awaits, f"{word} does not await, and {called} is async", hint=".map_async(fn, at_once=100)"
+    )
+    refuse_unless(
+        many or not inspect.isgeneratorfunction(fn),
+        f"{word} takes a function that returns one value, and {called} yields",
+        hint=f".flat_map({called})",
+    )
+
+
+def refuse_unless(sound: bool, message: str, *, hint: str) -> None:
+    """A UserError that says what to write instead."""
+    if not sound:
+        raise UserError(message, hint=hint)

@@ -1,0 +1,461 @@
+"""Streams: what a pipeline's steps make and read. Nothing runs while they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
+
+from heronpy.kernel.errors import UserError
+from heronpy.pipeline import agg
+from heronpy.pipeline.agg import Aggregate
+from heronpy.pipeline.building import Steps, checked_function, refuse_unless
+from heronpy.pipeline.ends import RecordSink
+from heronpy.pipeline.graph import (
+    ERRORS,
+    MAIN,
+    MATCHING,
+    OTHERS,
+    AggregateOp,
+    CoGroupOp,
+    DedupOp,
+    FilterOp,
+    FlatMapOp,
+    HashJoinOp,
+    How,
+    KeyByOp,
+    MapAsyncOp,
+    MapOp,
+    MergeOp,
+    OnError,
+    OnlyOp,
+    Op,
+    PartitionOp,
+    ProcessOp,
+    RebalanceOp,
+    RollingOp,
+    StepInput,
+    WriteOp,
+)
+from heronpy.pipeline.records import Context, Failed, Result, Tag
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+W = TypeVar("W")
+X = TypeVar("X")
+B = TypeVar("B")
+S = TypeVar("S")
+A = TypeVar("A")
+R = TypeVar("R")
+K = TypeVar("K", bound=Hashable)
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Stream(Generic[T_co]):
+    """Records of one type, on their way. A method that returns a stream adds a step and changes nothing else.
+
+    Each step takes `name=` (else it is called by operation and function: `flat_map:split`) and, where tasks
+    matter, `par=`. The name of a step that keeps state is the name of its state.
+    """
+
+    def __init__(self, steps: Steps, step: str, output: str = MAIN) -> None:
+        self._steps, self._step, self._output = steps, step, output
+
+    def __repr__(self) -> str:
+        return f"<stream of {self._step}{'.' if self._output else ''}{self._output}>"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends."""
+        return self._steps[self._step].bounded
+
+    def _read(self, slot: int = 0) -> StepInput:
+        return StepInput(self._step, self._output, slot)
+
+    def _then(self, op: Op, function: object = None, **options: Any) -> Stream[Any]:
+        step = self._steps.add(op, (self._read(),), function=function, **options)
+        return Stream(self._steps, step.name)
+
+    def map(
+        self,
+        fn: Callable[[T_co], U],
+        *,
+        name: str | None = None,
+        par: int | None = None,
+        on_error: OnError = "fail",
+    ) -> Stream[U]:
+        """One record for each: `words.map(str.lower)`.
+
+        `on_error` says what becomes of a record for which the function raises: "fail" ends the run, "skip"
+        drops and counts it, "aside" sends it to `.errors`.
+        """
+        checked_function("map", fn)
+        return self._then(MapOp(fn), fn, name=name, par=par, on_error=on_error)
+
+    def flat_map(
+        self,
+        fn: Callable[[T_co], Iterable[U]],
+        *,
+        name: str | None = None,
+        par: int | None = None,
+        on_error: OnError = "fail",
+    ) -> Stream[U]:
+        """Any number of records for each: `lines.flat_map(str.split)`, or a function that yields.
+
+        With "skip" or "aside" a record for which the function raises leaves nothing behind.
+        """
+        checked_function("flat_map", fn, many=True)
+        return self._then(FlatMapOp(fn), fn, name=name, par=par, on_error=on_error)
+
+    def filter(
+        self,
+        fn: Callable[[T_co], bool],
+        *,
+        name: str | None = None,
+        par: int | None = None,
+        on_error: OnError = "fail",
+    ) -> Stream[T_co]:
+        """The records for which the function is true: `words.filter(str.isalpha)`."""
+        checked_function("filter", fn)
+        return self._then(FilterOp(fn), fn, name=name, par=par, on_error=on_error)
+
+    @overload
+    def only(self, a: type[U], /, *, name: str | None = ...) -> Stream[U]: ...
+    @overload
+    def only(self, a: type[U], b: type[V], /, *, name: str | None = ...) -> Stream[U | V]: ...
+    @overload
+    def only(self, a: type[U], b: type[V], c: type[W], /, *, name: str | None = ...) -> Stream[U | V | W]: ...
+    @overload
+    def only(
+        self, a: type[U], b: type[V], c: type[W], d: type[X], /, *, name: str | None = ...
+    ) -> Stream[U | V | W | X]: ...
+    def only(self, *kinds: type[Any], name: str | None = None) -> Stream[Any]:
+        """The records of one to four classes, with their type: `bids = events.only(Bid)`."""
+        sound = bool(kinds) and all(isinstance(kind, type) for kind in kinds)
+        refuse_unless(
+            sound,
+            f"only takes classes, got {', '.join(map(repr, kinds)) or 'none'}",
+            hint=".only(Bid), or .filter(lambda record: …)",
+        )
+        return self._then(OnlyOp(kinds), kinds[0], name=name)
+
+    def partition(
+        self, fn: Callable[[T_co], bool], *, name: str | None = None, on_error: OnError = "fail"
+    ) -> tuple[Stream[T_co], Stream[T_co]]:
+        """Two streams: the records for which the function is true, and the others."""
+        checked_function("partition", fn)
+        step = self._then(PartitionOp(fn), fn, name=name, on_error=on_error)._step
+        return Stream(self._steps, step, MATCHING), Stream(self._steps, step, OTHERS)
+
+    def merge(self, *others: Stream[U], name: str | None = None) -> Stream[T_co | U]:
+        """The records of several streams as one, in no particular order."""
+        self._of_one_pipeline("merge", *others)
+        step = self._steps.add(MergeOp(), (self._read(), *(other._read() for other in others)), name=name)
+        return Stream(self._steps, step.name)
+
+    def rebalance(self, *, name: str | None = None) -> Stream[T_co]:
+        """The same records, dealt out evenly over the tasks of the next step."""
+        return self._then(RebalanceOp(), name=name)
+
+    def map_async(
+        self,
+        fn: Callable[[T_co], Awaitable[U]],
+        *,
+        at_once: int,
+        ordered: bool = True,
+        name: str | None = None,
+        par: int | None = None,
+        on_error: OnError = "fail",
+    ) -> Stream[U]:
+        """One record for each, by awaiting, with at most `at_once` calls under way: requests, look-ups.
+
+        Results keep the order of their records unless `ordered=False`.
+        """
+        refuse_unless(
+            callable(fn),
+            f"map_async takes an async function, got {fn!r}",
+            hint="async def look_up(record): …",
+        )
+        refuse_unless(at_once >= 1, f"map_async with at_once={at_once} never calls", hint="at_once=100")
+        op = MapAsyncOp(fn, at_once, ordered)
+        return self._then(op, fn, name=name, par=par, on_error=on_error)
+
+    @overload
+    def hash_join(
+        self,
+        table: Stream[B],
+        *,
+        on: Callable[[T_co], K],
+        key: Callable[[B], K],
+        how: Literal["inner"] = ...,
+        name: str | None = ...,
+    ) -> Stream[tuple[T_co, B]]: ...
+    @overload
+    def hash_join(
+        self,
+        table: Stream[B],
+        *,
+        on: Callable[[T_co], K],
+        key: Callable[[B], K],
+        how: Literal["left"],
+        name: str | None = ...,
+    ) -> Stream[tuple[T_co, B | None]]: ...
+    def hash_join(
+        self,
+        table: Stream[B],
+        *,
+        on: Callable[[T_co], K],
+        key: Callable[[B], K],
+        how: Literal["inner", "left"] = "inner",
+        name: str | None = None,
+    ) -> Stream[Any]:
+        """Each record with each row of a table that has its key; with `how="left"` also those without one.
+
+        The table is a bounded stream. Every task reads all of it before its first record, and again at each
+        start: `bids.hash_join(items, on=lambda bid: bid.item, key=lambda item: item.id)`.
+        """
+        self._of_one_pipeline("hash_join", table)
+        checked_function("hash_join", on)
+        checked_function("hash_join", key)
+        _one_of("hash_join", how, ("inner", "left"))
+        refuse_unless(
+            table.bounded,
+            f"hash_join with {table._step!r}, which never ends, would wait for ever for its table",
+            hint="a table from a bounded source, or .merge(…).key_by(…).process(…)",
+        )
+        op = HashJoinOp(on, key, how)
+        step = self._steps.add(op, (self._read(), table._read(slot=1)), name=name)
+        return Stream(self._steps, step.name)
+
+    def key_by(self, fn: Callable[[T_co], K], *, name: str | None = None) -> KeyedStream[K, T_co]:
+        """The same records, each with a key. All records of a key meet in one task."""
+        checked_function("key_by", fn)
+        return KeyedStream(self, self._then(KeyByOp(fn), fn, name=name)._step)
+
+    def aggregate(self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None) -> Stream[R]:
+        """One value of all records, at the end: `words.aggregate(agg.distinct())`."""
+        _is_aggregate("aggregate", aggregate)
+        _ends("aggregate", self._step, self.bounded)
+        return self._then(AggregateOp(aggregate, keyed=False), aggregate, name=name)
+
+    def count(self, *, name: str | None = None) -> Stream[int]:
+        """How many records there are, at the end."""
+        _ends("count", self._step, self.bounded)
+        return self._then(AggregateOp(agg.count(), keyed=False), called="count", name=name)
+
+    def top(self, n: int, by: Callable[[T_co], Any], *, name: str | None = None) -> Stream[list[T_co]]:
+        """The `n` records with the greatest `by`, as one list, at the end."""
+        checked_function("top", by)
+        _ends("top", self._step, self.bounded)
+        return self._then(AggregateOp(agg.top(n, by), keyed=False), called="top", name=name)
+
+    def __getitem__(self, tag: Tag[U]) -> Stream[U]:
+        """A side output of `process`: what its function gave to `context.side(tag, …)`."""
+        refuse_unless(
+            isinstance(tag, Tag),
+            f"{self._step!r}[{tag!r}]: a stream has side outputs, not positions",
+            hint="stream[Tag[str]('slow')]",
+        )
+        refuse_unless(
+            isinstance(self._steps[self._step].op, ProcessOp),
+            f"{self._step!r} has no side output {tag.name!r}: only process has side outputs",
+            hint=".partition(fn), or context.side(tag, value) in .process(state, fn)",
+        )
+        return Stream(self._steps, self._step, f"tag:{tag.name}")
+
+    def __iter__(self) -> Iterator[NoReturn]:
+        msg = f"the stream of {self._step!r} has no records before it runs"
+        raise UserError(msg, hint="stream.write(sinks.collected()), then pipeline.run()")
+
+    @property
+    def errors(self) -> Stream[Failed[Any]]:
+        """The records for which a step with `on_error="aside"` raised, each with step and traceback."""
+        refuse_unless(
+            self._steps[self._step].on_error == "aside",
+            f"{self._step!r} sends no errors aside",
+            hint="on_error='aside' for that step",
+        )
+        return Stream(self._steps, self._step, ERRORS)
+
+    def write(self, sink: RecordSink[T_co], *, name: str | None = None, par: int | None = None) -> None:
+        """Put the records into a sink; a stream may be written to several."""
+        refuse_unless(
+            hasattr(sink, "open"), f"write takes a sink, got {sink!r}", hint=".write(sinks.printed())"
+        )
+        self._then(WriteOp(sink), sink, name=name, par=par)
+
+    def _of_one_pipeline(self, word: str, *others: Stream[Any]) -> None:
+        for other in others:
+            refuse_unless(
+                isinstance(other, Stream),
+                f"{word} takes streams, got {other!r}",
+                hint="the stream before its .key_by(…)",
+            )
+            theirs, ours = other._steps.pipeline, self._steps.pipeline
+            msg = f"{word}: {other._step!r} belongs to the pipeline {theirs!r}, not to {ours!r}"
+            refuse_unless(other._steps is self._steps, msg, hint="read the source in both")
+
+
+class KeyedStream(Generic[K, T_co]):
+    """Records with keys. The key belongs to this reading of the stream: another may key it differently."""
+
+    def __init__(self, stream: Stream[T_co], key: str) -> None:
+        self._stream, self._key = stream, key
+
+    def __repr__(self) -> str:
+        return f"<stream of {self._stream._step} by {self._key}>"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends."""
+        return self._stream.bounded
+
+    def _read(self, slot: int = 0) -> StepInput:
+        return StepInput(self._key, slot=slot)
+
+    def _then(self, op: Op, function: object = None, **options: Any) -> Stream[Any]:
+        steps = self._stream._steps
+        return Stream(steps, steps.add(op, (self._read(),), function=function, **options).name)
+
+    def process(
+        self,
+        state: Callable[[], S],
+        fn: Callable[[S, T_co, Context[K]], Iterable[R]],
+        *,
+        name: str | None = None,
+        par: int | None = None,
+        on_error: OnError = "fail",
+    ) -> Stream[R]:
+        """A function with a state for each key, for all that has no name of its own.
+
+        `state()` makes an object for the first record of a key; the function changes it and yields results.
+        Two kinds of records need no second function: merge the streams and ask `isinstance`.
+        """
+        checked_function("process", state)
+        checked_function("process", fn, many=True)
+        return self._then(ProcessOp(state, fn), fn, name=name, par=par, on_error=on_error)
+
+    def rolling(
+        self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None, par: int | None = None
+    ) -> Stream[tuple[K, R]]:
+        """The aggregate of a key so far, after each of its records."""
+        _is_aggregate("rolling", aggregate)
+        return self._then(RollingOp(aggregate), aggregate, name=name, par=par)
+
+    def aggregate(
+        self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None, par: int | None = None
+    ) -> Stream[tuple[K, R]]:
+        """The aggregate of each key, at the end: `trips.key_by(zone).aggregate(agg.mean(price))`."""
+        _is_aggregate("aggregate", aggregate)
+        _ends("aggregate", self._stream._step, self.bounded)
+        return self._then(AggregateOp(aggregate, keyed=True), aggregate, name=name, par=par)
+
+    def count(self, *, name: str | None = None, par: int | None = None) -> Stream[tuple[K, int]]:
+        """How many records each key has, at the end."""
+        return self._at_the_end("count", agg.count(), name, par)
+
+    def top(
+        self, n: int, by: Callable[[T_co], Any], *, name: str | None = None, par: int | None = None
+    ) -> Stream[tuple[K, list[T_co]]]:
+        """The `n` records of each key with the greatest `by`, at the end."""
+        checked_function("top", by)
+        return self._at_the_end("top", agg.top(n, by), name, par)
+
+    def _at_the_end(
+        self, word: str, aggregate: Aggregate[Any, Any, Any], name: str | None, par: int | None
+    ) -> Stream[Any]:
+        _ends(word, self._stream._step, self.bounded)
+        return self._then(AggregateOp(aggregate, keyed=True), called=word, name=name, par=par)
+
+    def dedup(self, *, name: str | None = None, par: int | None = None) -> Stream[T_co]:
+        """The first record of each key."""
+        return self._then(DedupOp(), name=name, par=par)
+
+    def co_group(
+        self, other: KeyedStream[K, B], *, name: str | None = None, par: int | None = None
+    ) -> Stream[Result[K, tuple[list[T_co], list[B]]]]:
+        """For each key all records of both streams, at the end. Lists may be empty, not both."""
+        return self._with("co_group", other, None, name, par)
+
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["inner"] = ...,
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co, B]]]: ...
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["left"],
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co, B | None]]]: ...
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["right"],
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co | None, B]]]: ...
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["outer"],
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co | None, B | None]]]: ...
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: How = "inner",
+        name: str | None = None,
+        par: int | None = None,
+    ) -> Stream[Any]:
+        """Each pair of records with the same key, at the end; None where a side is missing."""
+        _one_of("join", how, ("inner", "left", "right", "outer"))
+        return self._with("join", other, how, name, par)
+
+    def _with(
+        self, word: str, other: KeyedStream[Any, Any], how: How | None, name: str | None, par: int | None
+    ) -> Stream[Any]:
+        refuse_unless(
+            isinstance(other, KeyedStream),
+            f"{word} takes a keyed stream, got {other!r}",
+            hint=f".{word}(other.key_by(…))",
+        )
+        self._stream._of_one_pipeline(word, other._stream)
+        for side in (self, other):
+            _ends(word, side._stream._step, side.bounded)
+        steps = self._stream._steps
+        inputs = (self._read(), other._read(slot=1))
+        step = steps.add(CoGroupOp(how), inputs, called=word, name=name, par=par)
+        return Stream(steps, step.name)
+
+
+def _ends(word: str, step: str, bounded: bool) -> None:
+    refuse_unless(
+        bounded,
+        f"{word} of {step!r}, a stream that never ends: when should it speak?",
+        hint=".rolling(…) for a result per record",
+    )
+
+
+def _one_of(word: str, how: str, known: tuple[str, ...]) -> None:
+    refuse_unless(
+        how in known, f"{word}: how={how!r} is not known", hint=" or ".join(f"how={k!r}" for k in known)
+    )
+
+
+def _is_aggregate(word: str, aggregate: object) -> None:
+    msg = f"{word} takes an aggregate, got {aggregate!r}"
+    refuse_unless(isinstance(aggregate, Aggregate), msg, hint="agg.sum(fn), or agg.fold(create, add)")
