@@ -268,6 +268,8 @@ class Executor:
         # children do so for their own output, but not for that of the processes they start
         cap_logs(self._launch.logs, self._log_caps)
         self._mender.look()
+        # no event tells of a node that a disk has damaged: the executor's own is read again, too
+        self._touched = True
         try:
             self._heartbeat.beat()
         except (VersionConflict, NodeMissing):

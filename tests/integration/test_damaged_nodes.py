@@ -182,7 +182,10 @@ def test_torn_nodes_without_an_owner_do_not_keep_a_topology_from_starting_again(
     engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "torn")
     end_all(engine)
     for node in ("scheduler", "master", "containers/1/pulse"):
-        damage_node(engine.home, f"/torn/{node}", "emptied")
+        # a process that ended last may have removed the node of one that ended before
+        file = engine.home / "state/torn" / node / "@owned"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(b"")
     for session in (engine.home / "state/@sessions").iterdir():
         session.unlink()
 

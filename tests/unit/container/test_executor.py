@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import mmap
 import os
 import signal
 import subprocess
@@ -14,13 +15,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from support.faults.damage import value_file
 from support.running.cpu import cpu_seconds
 
 from heronpy.container.executor.main import FENCED
 from heronpy.container.folders import create_launch
 from heronpy.container.processes.roles import ROLES
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import NodeMissing
+from heronpy.kernel.errors import DamagedNode, NodeMissing
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.machine.processes import process, processes
 from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
@@ -170,6 +172,28 @@ def executor(topology: Topology) -> Iterator[subprocess.Popen[bytes]]:
     topology.publish(one_container("words", words=2))
     with topology.executor(1) as running:
         yield running
+
+
+def test_its_own_node_is_mended_though_no_event_told_that_a_disk_had_damaged_it(
+    topology: Topology, executor: subprocess.Popen[bytes]
+) -> None:
+    topology.settle()
+    path = Tree(topology.name).executor(1)
+    file = value_file(Path(topology.config.text("home")), path)
+    whole = topology.node()
+
+    def is_whole() -> bool:
+        try:
+            return topology.node() == whole
+        except DamagedNode:
+            return False
+
+    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0) as mapped:
+        # Through memory, which inotify does not report; and it would report that the file is closed.
+        mapped[len(mapped) // 2] ^= 1
+        assert not is_whole()
+        eventually(is_whole)
+    assert executor.poll() is None
 
 
 def test_children_start_and_are_told_of(topology: Topology, executor: subprocess.Popen[bytes]) -> None:
