@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from support.clusters.on_spark import OnSpark
-from support.clusters.spark_application import QUICK
+from support.clusters.spark_application import quick
 from support.clusters.spark_cluster import SparkCluster
 from support.clusters.zookeeper import ZooKeeper
 from support.faults.fire import SLOWLY, Fire
@@ -127,7 +127,7 @@ def test_a_container_comes_and_goes_and_the_others_notice_nothing(spark: OnSpark
 
 
 def test_a_container_without_a_slot_is_named_and_nothing_stays(spark: OnSpark) -> None:
-    few = ",".join((*QUICK, spark.cluster.executors, "spark.task.cpus=6"))
+    few = ",".join((*quick(), spark.cluster.executors, "spark.task.cpus=6"))
     submit = spark.start("submit", TRICKLE, "t", *ONE_EACH, "--set", f"scheduler.spark.conf={few}")
     assert submit.stderr is not None
     # while only one of the executors is there, it is "of 1"

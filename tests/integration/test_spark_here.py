@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.clusters.spark_application import QUICK
+from support.clusters.spark_application import quick
 from support.clusters.zookeeper import ZooKeeper
 from support.running.engine import TOPOLOGIES, Engine, wait_until
 from support.suite.needs import needs_java
@@ -34,7 +34,7 @@ def executors(engine: Engine) -> dict[str, int]:
 def test_a_topology_runs_as_tasks_on_this_machine_and_ends_with_its_driver(engine: Engine) -> None:
     needs_java()
     engine.patience = 180.0
-    conf = ("--set", f"scheduler.spark.conf={','.join(QUICK)}")
+    conf = ("--set", f"scheduler.spark.conf={','.join(quick())}")
     engine.ok("submit", TRICKLE, "t", "--scheduler", "spark", *conf, "--timeout", "120s")
     first = executors(engine)
     assert set(first) == {"0", "1"}

@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from support.clusters.spark_application import QUICK, SparkApplication
+from support.clusters.spark_application import SparkApplication, quick
 from support.clusters.spark_cluster import SparkCluster
 from support.suite.contracts import only
 from typing_extensions import override
@@ -35,7 +35,7 @@ def config(folder: Path, master: str, *conf: str) -> Config:
         "home": str(folder),
         "kill.timeout": "1s",
         "scheduler.spark.master": master,
-        "scheduler.spark.conf": ",".join((*QUICK, *conf)),
+        "scheduler.spark.conf": ",".join((*quick(), *conf)),
     }
     return load_config(os.devnull, environ={}, flags=flags)
 
@@ -135,7 +135,7 @@ class TestOnACluster(SchedulerContract):
         eventually(launcher.reports)
         (found,) = launcher.reports()
 
-        assert found["python"] == spark_cluster.python
+        assert found["python"] == spark_cluster.bare_python
         assert found["session"] == found["pid"]
         assert found["words"] == ["--lifeline"]
         assert found["secret"] == "swordfish"

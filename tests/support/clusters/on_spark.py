@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 from support.clusters.on_cluster import OnCluster
-from support.clusters.spark_application import QUICK
+from support.clusters.spark_application import quick
 from support.clusters.spark_cluster import SparkCluster
 from support.clusters.zookeeper import ZooKeeper
 from typing_extensions import override
@@ -24,7 +24,7 @@ class OnSpark(OnCluster):
         settings = {
             "scheduler.name": "spark",
             "scheduler.spark.master": cluster.url,
-            "scheduler.spark.conf": ",".join((*QUICK, cluster.executors, *SPREAD)),
+            "scheduler.spark.conf": ",".join((*quick(), cluster.executors, *SPREAD)),
             "container.python": cluster.python,
         }
         super().__init__(home, cluster, servers, settings)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from support.clusters.servers import running
+from support.clusters.small_java import spark_java
 from support.suite.needs import needs_java
 from typing_extensions import override
 
@@ -15,13 +16,15 @@ from heronpy.plugins.scheduler.spark import SparkScheduler
 from heronpy.plugins.scheduler.spark.driver import Driver
 from heronpy.plugins.scheduler.spark.settings import SparkSettings
 
-#: settings of a JVM that starts fast and stays small
-SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-QUICK = (
-    f"spark.driver.extraJavaOptions={SMALL}",
-    f"spark.executor.extraJavaOptions={SMALL}",
-    "spark.executor.memory=512m",
-)
+
+def quick() -> tuple[str, ...]:
+    """Settings of Spark's for JVMs that start fast and stay small."""
+    java = spark_java()
+    return (
+        f"spark.driver.extraJavaOptions={java}",
+        f"spark.executor.extraJavaOptions={java}",
+        "spark.executor.memory=512m",
+    )
 
 
 class SparkApplication:
@@ -29,7 +32,7 @@ class SparkApplication:
 
     def __init__(self, master: str, python: str = "", *more: str) -> None:
         needs_java()
-        conf = dict(word.split("=", 1) for word in (*QUICK, *more))
+        conf = dict(word.split("=", 1) for word in (*quick(), *more))
         scratch = Path(tempfile.mkdtemp(prefix="hpsa"))
         settings = SparkSettings(master, 0, conf, conf)
         self._driver = Driver(settings, "contract", python, scratch, on_loss=lambda: None)

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from support.clusters.reachable import ReachableNetwork
 from support.clusters.servers import ServerProcess, free_ports, pyspark_folder
+from support.clusters.small_java import spark_java
 from support.running.engine import wait_until
 from support.suite.needs import needs_java
-
-_SMALL = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 #: slots of each Worker: only accounting, there are not as many cores
 SLOTS = 6
@@ -31,7 +30,9 @@ class SparkCluster:
         self._port, self._ui = free_ports(2, network.here)
         self._master: ServerProcess | None = None
         self._workers: dict[str, ServerProcess] = {}
-        self.python = str(self._folder / "bare" / "bin" / "python")
+        #: what Spark is told to use, and what that becomes
+        self.python = str(self._folder / "python")
+        self.bare_python = str(self._folder / "bare" / "bin" / "python")
         self.machines = network.machines
 
     @property
@@ -41,13 +42,12 @@ class SparkCluster:
     @property
     def executors(self) -> str:
         """A setting of Spark's: their temporary files end with the cluster, too."""
-        return f"spark.executor.extraJavaOptions=-Djava.io.tmpdir={self._folder} {_SMALL}"
+        return f"spark.executor.extraJavaOptions=-Djava.io.tmpdir={self._folder} {spark_java()}"
 
     def start(self) -> None:
         """Start who does not run, and wait until all are there."""
         if not Path(self.python).exists():
-            bare = self._folder / "bare"
-            subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+            self._make_python()
         if self._master is None:
             where = ("--host", self._network.here, "--port", str(self._port), "--webui-port", str(self._ui))
             self._master = self._run(("master.Master", *where), self._network.here)
@@ -88,6 +88,19 @@ class SparkCluster:
             server.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def _make_python(self) -> None:
+        """Spark puts a zip of PySpark in front, which every worker would compile anew."""
+        bare, unpacked = self._folder / "bare", self._folder / "pyspark"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+        for archive in (pyspark_folder() / "python" / "lib").glob("*.zip"):
+            shutil.unpack_archive(archive, unpacked)
+        script = Path(self.python)
+        script.write_text(
+            f'#!/bin/sh\ncase "$PYTHONPATH" in *pyspark.zip*) export PYTHONPATH={unpacked} ;; esac\n'
+            f'exec {self.bare_python} "$@"\n'
+        )
+        script.chmod(0o755)
+
     def _start_worker(self, machine: str) -> ServerProcess:
         address = self._network.address(machine)
         folder = self.folder(machine)
@@ -106,7 +119,7 @@ class SparkCluster:
             "SPARK_LOCAL_IP": address,
             "SPARK_NO_DAEMONIZE": "1",
             "SPARK_DAEMON_MEMORY": "192m",
-            "SPARK_DAEMON_JAVA_OPTS": f"-Djava.io.tmpdir={folder} {_SMALL}",
+            "SPARK_DAEMON_JAVA_OPTS": f"-Djava.io.tmpdir={folder} {spark_java()}",
             "TMPDIR": folder,
             "SPARK_LOCAL_DIRS": folder,
         }

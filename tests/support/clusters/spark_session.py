@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from support.clusters.small_java import spark_java
 from support.suite.needs import needs_java
 
 from heronpy.spark import HeronDataSource
 
-_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -27,7 +27,7 @@ _SETTINGS = {
 
 def small_spark(folder: Path) -> dict[str, str]:
     """The environment in which a PySpark script has such a Spark."""
-    java = f"-Djava.io.tmpdir={folder} {_JAVA}"
+    java = f"-Djava.io.tmpdir={folder} {spark_java()}"
     settings = {**_SETTINGS, "spark.driver.extraJavaOptions": java}
     arguments = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     return {
