@@ -36,7 +36,7 @@ class Words:
         self.engine = engine
         self.crashes = StepCrashes(folder / "crashes")
         engine.for_topologies["PYTHONPATH"] = self.crashes.pythonpath()
-        (folder / "brake").write_text("0.05")
+        (folder / "brake").write_text("0.1")
         self.live = LiveWords(engine, folder, reliability, keys=KEYS, settings=SETTINGS)
 
     def go_through(self, steps: Mapping[str, Provocation]) -> None:

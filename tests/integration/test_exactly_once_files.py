@@ -116,7 +116,7 @@ class Source:
         print(f"{role}: committed on after {time.monotonic() - begun:.2f} s")
 
 
-@pytest.mark.parametrize(("kind", "total"), [("files", 40_000), ("rows", 20_000)])
+@pytest.mark.parametrize(("kind", "total"), [("files", 5_000 * KILLS), ("rows", 2_500 * KILLS)])
 def test_the_committed_output_is_the_same_whoever_is_killed(
     engine: Engine, tmp_path: Path, kind: str, total: int
 ) -> None:
@@ -140,10 +140,10 @@ def test_a_sink_that_is_scaled_down_and_up_leaves_no_line_out(engine: Engine, tm
     """What the tasks that end have not committed, another commits; also if somebody is killed after that."""
     print(f"seed {SEED}")
     dice = random.Random(f"scaled {SEED}")
-    source = Source(engine, "files", tmp_path / "out", 50_000, 1000)
+    source = Source(engine, "files", tmp_path / "out", 20_000, 400)
     wait_until(lambda: source.flows(0), 60, "data flows", engine.log_tails)
     for tasks in (1, 3, 1):
         assert source.count() < 2 * source.total, "it is over before the last update"
         engine.ok("update", TOPOLOGY, f"sink={tasks}", "--yes", timeout=110)
     source.kill_one(dice)
-    assert source.finish() == expected(50_000)
+    assert source.finish() == expected(20_000)

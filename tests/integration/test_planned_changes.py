@@ -16,7 +16,7 @@ AGAIN = "EFFECTIVELY_ONCE"
 
 
 def words_flow(engine: Engine, folder: Path, reliability: str) -> LiveWords:
-    (folder / "brake").write_text("0.05")  # a busy machine proves nothing more
+    (folder / "brake").write_text("0.1")  # a busy machine proves nothing more
     # a handshake that runs out of time on a busy machine is begun again, and counted
     settings = ("checkpoint.interval=1s", "transport.handshake=30s")
     words = LiveWords(engine, folder, reliability, keys=1000, settings=settings)

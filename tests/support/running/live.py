@@ -68,7 +68,7 @@ class LiveWords:
         status = self.engine.status(TOPOLOGY)
         return sum(one["executed"] for one in status["instances"] if one["component"] == "count")
 
-    def flow(self, tuples: int = 1000, timeout: float = 60.0) -> None:
+    def flow(self, tuples: int = 500, timeout: float = 60.0) -> None:
         """Wait until so many more have been counted."""
         before = self.tuples()
         wait_until(
