@@ -5,29 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from heronpy.kernel.formats import HANDLE
-from heronpy.kernel.machine.durable import sync
-from heronpy.kernel.machine.private import readable
-from heronpy.sinks.staging import StagingSink, absolute, discard
+from heronpy.connectors.files.folder import FileWriter, tabbed
+from heronpy.sinks.staging import StagingSink, absolute
 from heronpy.spec import HeronComponentSpec
 from heronpy.stream import Stream
 from heronpy.tuple import Tuple
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
-
-#: what would end a field or a line
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-_BUFFER = 1 << 18
-
-
-class _Handle(msgspec.Struct):
-    staged: str
-    target: str
 
 
 class FileSink(StagingSink):
@@ -45,9 +32,6 @@ class FileSink(StagingSink):
 
     folder: Path
     suffix: str
-    _label: str
-    _file: IO[str] | None
-    _path: Path
 
     @classmethod
     def spec(
@@ -70,61 +54,19 @@ class FileSink(StagingSink):
 
         Backslashes, tabs and line ends in a value are written as `\\\\`, `\\t`, `\\n` and `\\r`.
         """
-        return "\t".join([str(value).translate(_ESCAPES) for value in tup.values])
+        return tabbed(tup.values)
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
         """A subclass that overrides `initialize` must call this one."""
         self.folder = absolute(config, self.FOLDER, context.get_component_id())
         self.suffix = str(config.get(self.SUFFIX, ".txt"))
         task = context.plan.task(context.get_task_id())
-        self._label = f"{task.component}-{task.index}"
-        self._file = None
-        self.use_staging(self.folder / ".uncommitted")
-
-    def begin(self) -> None:
-        """The file is made with the first line, so that none is empty."""
+        label = f"{task.component}-{task.index}"
+        name = type(self).__qualname__
+        self.use_writer(FileWriter(self.folder, self.owner, self.suffix, line=str, label=label, sink=name))
 
     def process(self, tup: Tuple) -> None:
-        if self._file is None:
-            self._open()
-        assert self._file is not None
-        self._file.write(self.line(tup) + "\n")
-        self.noted(tup)
-
-    def prepare(self, checkpoint: int) -> bytes:
-        file, self._file = self._file, None
-        if file is None:
-            return b""
-        file.close()
-        self.prepared(self._path)
-        unique = self._path.name.rpartition("~")[2]
-        target = self.folder / f"{self._label}-{checkpoint:06d}-{unique}{self.suffix}"
-        return HANDLE.encode(_Handle(str(self._path), str(target)))
-
-    def commit(self, handle: bytes) -> None:
-        found = HANDLE.decode(handle, _Handle, "a transaction of a FileSink")
-        staged, target = Path(found.staged), Path(found.target)
-        try:
-            staged.rename(target)
-        except FileNotFoundError:
-            # Committed before; the file may have been read and taken away since.
-            if not target.exists():
-                self.check_missing(staged)
-        if target.parent.exists():
-            sync(target.parent)
-        self.committed(staged)
-
-    def close(self) -> None:
-        file, self._file = getattr(self, "_file", None), None
-        if file is not None:
-            file.close()
-            discard(self._path)
-
-    def _open(self) -> None:
-        self._path = self.stage()
-        self._file = open(  # noqa: SIM115 - closed by prepare() or close()
-            self._path, "x", _BUFFER, "utf-8", "backslashreplace", "\n", opener=readable
-        )
+        self.put(self.line(tup), tup)
 
 
 def with_given(config: dict[str, Any] | None, given: Mapping[str, Any]) -> dict[str, Any] | None:

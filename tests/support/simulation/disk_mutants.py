@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
+from heronpy.connectors import staged_files
+from heronpy.connectors.files import folder as file_writer
+from heronpy.connectors.sqlite import row_writer
 from heronpy.container import folders
 from heronpy.instances.saving.sink_transactions import Transactions
 from heronpy.kernel.checkpoints import lookup, manifest
@@ -25,7 +28,6 @@ from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.plugins import disk
 from heronpy.plugins.checkpoints.localfs import LocalFsStore
 from heronpy.plugins.state.localfs import guard, root, tree
-from heronpy.sinks import files, sqlite, staging
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -84,22 +86,22 @@ def names_of_state_not_synced(patch: pytest.MonkeyPatch) -> None:
 
 def staged_files_not_synced(patch: pytest.MonkeyPatch) -> None:
     """A sink says that it has prepared what is not on the disk."""
-    _sync_of(staging, patch, folders=True, files=False)
+    _sync_of(staged_files, patch, folders=True, files=False)
 
 
 def names_of_staged_files_not_synced(patch: pytest.MonkeyPatch) -> None:
     """The file is there, without a name."""
-    _sync_of(staging, patch, folders=False, files=True)
+    _sync_of(staged_files, patch, folders=False, files=True)
 
 
 def commits_of_files_not_synced(patch: pytest.MonkeyPatch) -> None:
     """A file that was shown may be hidden again, and is then taken for one that nobody wants."""
-    _sync_of(files, patch, folders=False, files=False)
+    _sync_of(file_writer, patch, folders=False, files=False)
 
 
 def staging_folder_not_synced(patch: pytest.MonkeyPatch) -> None:
     """All of it is synced but the folder that it is in."""
-    patch.setattr(staging, "make_durable", _plainly_made)
+    patch.setattr(staged_files, "make_durable", _plainly_made)
 
 
 def state_folder_not_synced(patch: pytest.MonkeyPatch) -> None:
@@ -116,14 +118,14 @@ def launch_file_not_synced(patch: pytest.MonkeyPatch) -> None:
 
 def rows_only_nearly_durable(patch: pytest.MonkeyPatch) -> None:
     """SQLite's default: a power cut may take the last transaction back, and its staged file is gone."""
-    real = sqlite._connected
+    real = row_writer._connected
 
     def connected(database: Path) -> sqlite3.Connection:
         connection = real(database)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
-    patch.setattr(sqlite, "_connected", connected)
+    patch.setattr(row_writer, "_connected", connected)
 
 
 def committed_when_prepared(patch: pytest.MonkeyPatch) -> None:
