@@ -18,6 +18,7 @@ class CollectedSink(Sink[T]):
     It is a list in this process, so only a runner that writes in this process can fill it.
     """
 
+    name = "collected"
     mode = "transactional"
 
     def __init__(self) -> None:

@@ -21,6 +21,7 @@ class ItemSource(Source[T_co]):
     A position is the index of the next value. A `range` stays one; anything else is copied.
     """
 
+    name = "items"
     values: Sequence[T_co]
     parts: int
 

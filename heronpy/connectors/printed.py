@@ -13,6 +13,8 @@ from heronpy.connectors.sink import Sink, Writer
 class PrintedSink(Sink[object]):
     """Prints `str(value)`. After a crash, values may be printed again."""
 
+    name = "printed"
+
     def open(self, owner: str) -> Writer[object]:  # noqa: ARG002 - standard output has one
         return _Printer()
 

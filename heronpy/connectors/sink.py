@@ -58,6 +58,8 @@ class Writer(abc.ABC, Generic[T_contra]):
 class Sink(abc.ABC, Generic[T_contra]):
     """Where records go, as plain data: it never connects by itself."""
 
+    #: what a step that writes it is called, unless it is given a name
+    name: str = "sink"
     mode: Mode = "at_least_once"
     #: whether a record is added, or replaces the one with its key; only the latter can take back a result
     changes: Literal["append", "upsert"] = "append"

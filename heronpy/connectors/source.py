@@ -16,7 +16,7 @@ class Chunk(Generic[T_co]):
     """Some records of one split, in the order of the split."""
 
     split: str
-    #: none only if the split has ended or has caught up
+    #: perhaps none, if only the position or what is said below is new
     records: Sequence[T_co]
     #: behind the last record: what `Reader.assign` takes to go on from there. Made of what JSON keeps
     position: Any
@@ -76,6 +76,8 @@ class Source(abc.ABC, Generic[T_co]):
     ```
     """
 
+    #: what a step that reads it is called, unless it is given a name
+    name: str = "source"
     #: whether every split ends
     bounded: bool = True
 

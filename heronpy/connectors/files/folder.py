@@ -32,6 +32,7 @@ class FolderSink(Sink[Any]):
     tabs between them, with backslashes, tabs and line ends written as `\\\\`, `\\t`, `\\n` and `\\r`.
     """
 
+    name = "files"
     mode = "transactional"
     folder: str
     format: Literal["text", "json"]

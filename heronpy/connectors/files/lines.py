@@ -26,6 +26,7 @@ class LineSource(Source[str]):
     been written. The encoding must write a line end as the one byte that ASCII has for it, as UTF-8 does.
     """
 
+    name = "lines"
     paths: tuple[str, ...]
     encoding: str
     follow: bool

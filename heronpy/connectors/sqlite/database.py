@@ -26,6 +26,7 @@ class DatabaseSink(Sink[Any]):
     `key`, a row replaces the one with the same values in these columns.
     """
 
+    name = "sqlite"
     mode = "transactional"
     database: str
     table: str
