@@ -2,7 +2,7 @@
 
 from setuptools import find_packages, setup
 
-FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli")
+FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli", "planner", "operators")
 
 packages = set(find_packages(include=["heronpy", "heronpy.*"]))
 for folder in FOLDERS:

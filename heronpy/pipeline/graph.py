@@ -222,6 +222,11 @@ Op: TypeAlias = (
     | WriteOp
 )
 
+#: keeps something between records
+STATEFUL = (AggregateOp, FinalOp, ProcessOp, RollingOp, DedupOp, CoGroupOp)
+#: where records leave the graph
+ENDS = (WriteOp, TableOp)
+
 
 @dataclass(frozen=True)
 class EdgeKey:

@@ -15,7 +15,7 @@ from grpc_tools import protoc  # type: ignore[import-untyped]
 from support.suite.wall_clock import MODULE, wall_clock_reads
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli")
+FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli", "planner", "operators")
 GENERATED = {ROOT / "kernel/protocol/control_pb2.py"}
 API = [
     path
@@ -42,6 +42,9 @@ DECISIONS = [
     *sorted((ROOT / "plugins/packing").glob("*.py")),
     *sorted((ROOT / "instances/output/groupings").glob("*.py")),
     *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "ack_codec.py")),
+    *sorted((ROOT / "planner").glob("*.py")),
+    *sorted((ROOT / "operators").glob("*.py")),
+    *(path for path in sorted((ROOT / "heronpy/pipeline").glob("*.py")) if path.stem not in ("sinks",)),
     ROOT / "instances/task/pace.py",
     ROOT / "instances/task/schedule.py",
     *(
@@ -143,6 +146,10 @@ def test_the_kernel_imports_nobody(other: str) -> None:
     assert importers(f"heronpy.{other}", under("kernel")) == []
 
 
+#: what runs, and what a pipeline is written, planned and calculated without
+ENGINE = ["cli", "container", "instances", "plugins", "stream_manager"]
+
+
 @pytest.mark.parametrize(
     ("folder", "others"),
     [
@@ -150,6 +157,9 @@ def test_the_kernel_imports_nobody(other: str) -> None:
         ("stream_manager", ["cli", "container", "plugins", "instances"]),
         ("container", ["cli", "plugins"]),
         ("plugins", ["cli", "instances", "stream_manager"]),
+        ("planner", [*ENGINE, "operators"]),
+        ("operators", [*ENGINE, "planner"]),
+        ("heronpy/pipeline", [*ENGINE, "planner", "operators"]),
     ],
 )
 def test_each_folder_knows_only_those_below_it(folder: str, others: list[str]) -> None:

@@ -1,0 +1,23 @@
+"""Names of stages, which become names of components."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from heronpy.pipeline.graph import STATEFUL, Graph, ReadOp, Step
+
+
+def named(graph: Graph) -> Graph:
+    """A stage is called by its source, else by its first step with state, else by its last step."""
+    steps: dict[str, list[Step]] = {}
+    for step in graph.steps:
+        steps.setdefault(step.stage, []).append(step)
+    names: dict[str, str] = {}
+    for stage, of_it in steps.items():
+        namesake = next((step for step in of_it if isinstance(step.op, (ReadOp, *STATEFUL))), of_it[-1])
+        wanted = namesake.name.replace(":", ".")
+        name, number = wanted, 2
+        while name in names.values():
+            name, number = f"{wanted}-{number}", number + 1
+        names[stage] = name
+    return graph.changed(lambda step: [dataclasses.replace(step, stage=names[step.stage])])
