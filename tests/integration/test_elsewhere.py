@@ -168,6 +168,7 @@ def test_modules_beside_the_file_and_on_the_path_travel(there: Elsewhere, tmp_pa
 
 
 def test_state_needs_a_place_that_all_machines_see(there: Elsewhere, tmp_path: Path) -> None:
+    (tmp_path / "brake").write_text("0.1")
     words = (str(TOPOLOGIES / "live_words.py"), "ATMOST_ONCE", "100", "0", str(tmp_path))
     there.submit(*words)
     wait_until(lambda: all(_kept(there.engine)), 30, "all counters keep something", there.engine.log_tails)
