@@ -108,7 +108,7 @@ class Inflow:
         """These tasks are replaced once all they emitted is consumed, unless the plan is rolled back."""
         for source in sources:
             if source in self._channels:
-                self._channels[source].planned = True
+                self._channels[source].expect_successor()
 
     def await_markers(self, epoch: int) -> None:
         """Put a marker into the inbox once nothing more comes by the plan in force."""
@@ -121,18 +121,18 @@ class Inflow:
         """The next plan was rolled back."""
         self._awaited = 0
         self._counters.lost(0, sum(channel.unproven for channel in self._channels.values()))
-        self._end_successions()
+        self._end_successions(carried_out=False)
         for source in self._channels.keys() - self._sources:
             self._disconnect(source)
 
-    def _end_successions(self) -> None:
+    def _end_successions(self, *, carried_out: bool) -> None:
         for channel in self._channels.values():
-            channel.planned, channel.unproven = False, 0
+            channel.end_succession(carried_out=carried_out)
 
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Work by another plan from now on. All data from emitters that are not in it has been consumed."""
         self._awaited = 0
-        self._end_successions()
+        self._end_successions(carried_out=True)
         self.prepare(plan)
         self._sources = frozenset(source.id for source in plan.upstream_of(self._component))
         for source in self._channels.keys() - self._sources:

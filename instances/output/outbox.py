@@ -262,11 +262,13 @@ class Outbox:
         """These tasks are replaced once they have processed their input, unless the plan is rolled back."""
         for task in tasks:
             if task in self._channels:
-                self._channels[task].spending.planned = True
+                self._channels[task].spending.expect_successor()
 
-    def _end_successions(self) -> None:
+    def _end_successions(self, *, carried_out: bool) -> None:
         for channel in self._channels.values():
-            channel.spending.planned, channel.spending.unproven = False, 0
+            exposed = channel.spending.exposed
+            channel.spending.end_succession(carried_out=carried_out)
+            self._exposure.add(channel.spending.exposed - exposed)
 
     def release(self) -> None:
         """Lift the hold: rows may leave again."""
@@ -282,7 +284,7 @@ class Outbox:
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Send by another plan from now on. What waits for tasks that it lacks is to be moved next."""
         self._plan = plan
-        self._end_successions()
+        self._end_successions(carried_out=True)
         self.hold_ups.use_plan(plan)
         kept = {task.id for task in plan.tasks}
         self._disconnect([task for task in self._channels if task not in kept])
@@ -293,7 +295,7 @@ class Outbox:
     def forget(self) -> None:
         """The next plan was rolled back: release the held rows, and forget the tasks that only it had."""
         self._counters.lost(0, sum(channel.spending.unproven for channel in self._channels.values()))
-        self._end_successions()
+        self._end_successions(carried_out=False)
         kept = {task.id for task in self._plan.tasks}
         self._disconnect([task for task in self._channels if task not in kept])
         self.release()

@@ -72,6 +72,7 @@ class Spending:
     """The emitter's side of one channel."""
 
     __slots__ = (
+        "_before",
         "_frames",
         "_incarnation",
         "bytes_in_flight",
@@ -103,6 +104,8 @@ class Spending:
         self.maybe_lost = 0
         #: whether the receiver is to be replaced as planned, once it has done all that it was sent
         self.planned = False
+        #: the receiver that has been replaced as planned, until its successor is heard; 0 for none
+        self._before = 0
         #: what counts in `maybe_lost` unless that plan is carried out
         self.unproven = 0
 
@@ -138,13 +141,32 @@ class Spending:
         self.receiver = incarnation
         if grant.emitter != self._incarnation:
             return grant.is_hello
-        self.limit = max(self.limit, grant.limit)
+        if not self._before or self.planned:  # else it was replaced, and this grant is a late one
+            self.limit = max(self.limit, grant.limit)
         self._settle(min(grant.consumed, self.sent))
         return True
 
+    def end_succession(self, *, carried_out: bool) -> None:
+        """The plan by which the receiver is replaced is in force, or was rolled back.
+
+        The successor may not have been heard yet. What is left of its predecessor's credit is not for it:
+        rows sent on that would count as lost when the successor is heard.
+        """
+        if carried_out and self.planned and self._before == self.receiver:
+            self.limit = self.sent
+        else:
+            self._before = 0
+        self.planned, self.unproven = False, 0
+
+    def expect_successor(self) -> None:
+        """The receiver is to be replaced as planned."""
+        self.planned, self._before = True, self.receiver
+
     def _start_over(self) -> None:
         """A new receiver has nothing of what its predecessor was sent."""
-        if self.planned:
+        if self._before and not self.planned:
+            self._before = 0  # all had been done when it was replaced
+        elif self.planned:
             self.unproven += self.sent - self.consumed
         else:
             self.maybe_lost += self.sent - self.consumed
@@ -173,6 +195,7 @@ class Receiving:
 
     __slots__ = (
         "_at_risk",
+        "_before",
         "_limit",
         "_told",
         "_unsent",
@@ -199,11 +222,23 @@ class Receiving:
         self._at_risk = 0
         #: whether the emitter is to be replaced as planned, once nothing can be lost with it
         self.planned = False
+        #: the emitter that has been replaced as planned, until its successor is heard; 0 for none
+        self._before = 0
         #: what counts in `maybe_lost` unless that plan is carried out
         self.unproven = 0
         #: what the last grant said: the emitter cannot have sent more
         self._limit = 0
         self._told = -1
+
+    def expect_successor(self) -> None:
+        """The emitter is to be replaced as planned."""
+        self.planned, self._before = True, self.source
+
+    def end_succession(self, *, carried_out: bool) -> None:
+        """The plan by which the emitter is replaced is in force, or was rolled back."""
+        if not (carried_out and self.planned and self._before == self.source):
+            self._before = 0
+        self.planned, self.unproven = False, 0
 
     def on_frame(self, incarnation: int, position: int, count: int) -> Arrival:
         """Account for a data frame: a replaced emitter and a repeat are refused, gaps are counted."""
@@ -285,7 +320,12 @@ class Receiving:
         later = [word for word in last if word.emitter >= self.source]
         # What waits here as well: if this process dies too, no count of it is left.
         waits = self.received - self.consumed
-        if not any(word.emitter == self.source for word in later):
+        if self._before and not self.planned:
+            # It was replaced as planned, with nothing to lose; its successors may have died before this one.
+            self._before = 0
+            later = [word for word in later if word.emitter > self.source]
+            missing, held, at_risk = sum(word.sent for word in later), sum(word.open for word in later), 0
+        elif not any(word.emitter == self.source for word in later):
             missing, held, at_risk = 0, max(self._limit - self.consumed, 0) + self._unsent, 0
         else:
             # Of those after it we have never heard: what they sent has not come, and will not.

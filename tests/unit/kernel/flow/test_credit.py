@@ -146,15 +146,63 @@ def test_what_a_receiver_had_that_was_replaced_as_planned_is_not_lost() -> None:
     spending.on_grant(5, Grant(1, 0, 10))
     spending.spend(8, 100)
     spending.on_grant(5, Grant(1, 3, 10))  # its last word may not have come
-    spending.planned = True
+    spending.expect_successor()
     spending.on_grant(6, HELLO)
     assert (spending.maybe_lost, spending.unproven) == (0, 5)
     assert spending.idle
-    spending.planned = False
+    spending.end_succession(carried_out=True)
     spending.on_grant(6, Grant(1, 8, 20))
     spending.spend(2, 100)
     spending.on_grant(7, HELLO)
-    assert (spending.maybe_lost, spending.unproven) == (2, 5)
+    assert (spending.maybe_lost, spending.unproven) == (2, 0)
+
+
+def test_a_successor_as_planned_that_is_heard_late_gets_nothing_on_its_predecessors_credit() -> None:
+    spending = Spending(1, 10**6)
+    spending.on_grant(5, Grant(1, 0, 840))
+    spending.spend(8, 100)
+    spending.expect_successor()
+    spending.end_succession(carried_out=True)
+    assert spending.room() == 0
+    spending.on_grant(5, Grant(1, 8, 900))  # a late one
+    assert spending.room() == 0
+    spending.on_grant(6, HELLO)
+    spending.on_grant(6, Grant(1, 8, 20))
+    assert (spending.room(), spending.maybe_lost, spending.unproven) == (12, 0, 0)
+    spending.spend(2, 100)
+    spending.on_grant(7, HELLO)
+    assert spending.maybe_lost == 2, "the next one was not planned"
+
+
+def test_an_emitter_that_was_replaced_as_planned_and_is_heard_late_took_nothing_along() -> None:
+    receiving = Receiving(unsent=1000)
+    receiving.on_frame(5, 0, 10)
+    receiving.on_consumed(5, 10)
+    receiving.grant(500, idle=True)
+    receiving.expect_successor()
+    receiving.end_succession(carried_out=True)
+    assert receiving.on_probe(7, 0, [LastWord(5, 10, 3), LastWord(6, 0, 2)]) == 0
+    assert receiving.maybe_lost == 2, "of the one between, which was not planned to die"
+    receiving.grant(500, idle=True)
+    receiving.on_probe(8, 0)
+    assert receiving.maybe_lost == 2 + 500 + 1000
+
+
+def test_a_succession_that_was_rolled_back_counts_as_any_death() -> None:
+    spending, receiving = Spending(1, 10**6), Receiving()
+    spending.on_grant(5, Grant(1, 0, 10))
+    spending.spend(8, 100)
+    spending.expect_successor()
+    spending.end_succession(carried_out=False)
+    assert spending.room() == 2
+    spending.on_grant(6, HELLO)
+    assert spending.maybe_lost == 8
+    receiving.on_frame(5, 0, 10)
+    receiving.grant(500, idle=True)
+    receiving.expect_successor()
+    receiving.end_succession(carried_out=False)
+    receiving.on_probe(6, 0)
+    assert receiving.maybe_lost == 500
 
 
 def test_grants_come_for_a_quarter_of_a_window_or_when_idle() -> None:
