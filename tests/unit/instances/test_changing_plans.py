@@ -15,6 +15,8 @@ from support.tasks.crew.updates import Updates
 from heronpy.instances.flow_settings import FlowSettings
 
 FLOW = FlowSettings(batch_tuples=4, credit_initial=6, linger=0.002, credit_probe=0.2, spout_calls=2)
+#: so little that emit() waits often, where it may
+SCARCE = msgspec.structs.replace(FLOW, batch_tuples=1, credit_initial=3)
 SCALED = ("orders", "relay", "count", "sink", "watch", "lowest", "odd", "named", "written")
 STEPS = 150_000
 
@@ -26,7 +28,30 @@ def test_everything_arrives_once_however_the_plan_changes(seed: int, reliability
     ledger = Ledger(per_split=150)
     parallelism = {name: dice.randint(1, 3) for name in SCALED}
     crew = Crew(shop(parallelism, reliability), CLASSES.__getitem__, FLOW, seed, ledger)
+    _change(crew, ledger, dice, reliability)
+
+
+@pytest.mark.parametrize("waiter", ["relay", "count"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_while_one_task_waits_inside_emit(seed: int, waiter: str) -> None:
+    """As a task does that has a process of its own: plans change, and it ends, in the middle of a call."""
+    dice = random.Random(f"{seed} {waiter}")
+    ledger = Ledger(per_split=150)
+    parallelism = {name: dice.randint(1, 3) for name in SCALED}
+    plan = shop(parallelism, "at_most_once")
+    crew = Crew(plan, CLASSES.__getitem__, SCARCE, seed, ledger, waiter)
+    _change(crew, ledger, dice, "at_most_once")
+    assert crew.waits > 9
+
+
+def _change(crew: Crew, ledger: Ledger, dice: random.Random, reliability: str) -> None:
     updates = Updates(crew)
+
+    def meanwhile() -> None:
+        crew.step()
+        updates.step()
+
+    crew.meanwhile = meanwhile
     try:
         _run(crew, updates, ledger, dice)
         written = Counter([*_written(crew), *ledger.committed])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.control_events import EventInbox
+from heronpy.instances.execution.memory_links import MemoryLink
 from heronpy.instances.execution.turn import Turn
 from heronpy.instances.progress import Progress
 from heronpy.instances.saving.snapshot import SavingSettings
@@ -61,6 +62,21 @@ class PatientSaver:
         self._saver.abandon()
 
 
+class WaitingLink:
+    """The link of a task that may wait inside emit(): the others go on while it does."""
+
+    def __init__(self, link: MemoryLink, let_others_run: Callable[[], None]) -> None:
+        self._link = link
+        self._let_others_run = let_others_run
+        self.send = link.send
+        self.stopping = False
+
+    def pump(self, timeout: float) -> None:
+        if timeout:
+            self._let_others_run()
+        self._link.pump(0)
+
+
 class Actor:
     """A task in one incarnation, called by the loop of its crew."""
 
@@ -73,22 +89,24 @@ class Actor:
         *,
         waits: bool = False,
         saved: Saved | None = None,
+        may_wait: bool = False,
     ) -> None:
         self.ready = False
         self.news = MemoryNews(crew.plan, crew.update, crew.next_plan)
         self._stored = threading.Event()
         self.link = crew.links.open(task_id)
+        self.waiting = WaitingLink(self.link, lambda: crew.go_on_without(task_id))
         self.task = build_task(
             plan,
             task_id,
             incarnation,
-            self.link,
+            self.waiting if may_wait else self.link,
             crew.flow,
             crew.find,
             lambda: crew.now,
             crew.dice.randrange,
             keeping=SavingSettings(lambda: crew.shelf, "t/e", self._on_stored, saved),
-            may_wait=False,
+            may_wait=may_wait,
         )
         self.link.handler = self.task.on_frame
         self.patience = self.task.patience
@@ -101,6 +119,7 @@ class Actor:
         self._attention.listeners.append(
             Switching(self.task, plan, self.news, giver, lambda: crew.shelf, waits=waits)
         )
+        self.task.parts.outbox.meanwhile = self._attention.peek
 
     def turn(self) -> Turn:
         if not self.ready:
@@ -117,7 +136,8 @@ class Actor:
         return not self.link.arrived and not self.task.loop.has_input and parts.outbox.idle and told
 
     def end(self) -> None:
-        """As SIGTERM would, between two turns."""
+        """As SIGTERM would."""
+        self.waiting.stopping = True
         self._saver.close()
 
     def _on_stored(self, report: Stored, _: str) -> None:

@@ -31,7 +31,9 @@ class Crew:
         flow: FlowSettings,
         seed: int,
         ledger: object,
+        waiter: str = "",
     ) -> None:
+        """The first task of `waiter`, a component, may wait inside emit(); no other may."""
         self.plan = plan
         self.update: Update | None = None
         self.next_plan: PhysicalPlan | None = None
@@ -44,6 +46,13 @@ class Crew:
         #: of all tasks that have ended
         self.losses: Counter[str] = Counter()
         self._lives: dict[int, int] = {}
+        self._waiter = waiter
+        #: the task that waits inside emit() at this moment
+        self._waits: int | None = None
+        #: how often it has
+        self.waits = 0
+        #: what happens while it does
+        self.meanwhile: Callable[[], None] = self.step
         self.links = DicedLinks(self.dice)
         self.loop = ManyTasks(self.links, clock=lambda: self.now)
         self.actors: dict[int, Actor] = {}
@@ -54,7 +63,11 @@ class Crew:
         self, plan: PhysicalPlan, task: int, *, waits: bool = False, saved: Saved | None = None
     ) -> None:
         self._lives[task] = self._lives.get(task, 0) + 1
-        actor = self.actors[task] = Actor(self, plan, task, self._lives[task], waits=waits, saved=saved)
+        placed = plan.task(task)
+        may_wait = (placed.component, placed.index) == (self._waiter, 0)
+        actor = self.actors[task] = Actor(
+            self, plan, task, self._lives[task], waits=waits, saved=saved, may_wait=may_wait
+        )
         self.loop.add(task, actor, actor.link)
 
     def end(self, task: int) -> None:
@@ -78,8 +91,16 @@ class Crew:
         elif chance < 0.1:
             news.update, news.next_plan = self.update, self.next_plan
             news.news += 1
-        else:
+        elif task != self._waits:
             self.loop.step(task)
+
+    def go_on_without(self, task: int) -> None:
+        """This task waits inside emit()."""
+        self.waits += 1
+        self._waits = task
+        for _ in range(self.dice.randint(1, 50)):
+            self.meanwhile()
+        self._waits = None
 
     def close(self) -> None:
         for task in list(self.actors):
