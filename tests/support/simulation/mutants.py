@@ -172,7 +172,7 @@ MUTANTS: dict[str, Mutant] = {
     "container_fence_off": Mutant(container_fence_off, ("tracked", "untracked"), ("fence",), 5017),
     "ack_before_process": Mutant(ack_before_process, ("tracked",), ("lost",), 5008),
     "reorder_on_reconnect": Mutant(reorder_on_reconnect, ("links",), ("lost", "order", "liveness"), 5004),
-    "resend_to_a_new_incarnation": Mutant(resend_to_a_new_incarnation, ("untracked",), ("duplicated",), 5027),
+    "resend_to_a_new_incarnation": Mutant(resend_to_a_new_incarnation, ("untracked",), ("duplicated",), 5054),
     "link_numbers_not_checked": Mutant(
         link_numbers_not_checked, ("links",), ("lost", "order", "liveness"), 5004
     ),
