@@ -6,11 +6,12 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.names import checked_name
-from heronpy.pipeline.graph import Graph, OnError, Op, ReadOp, Site, Step, StepInput, WriteOp
+from heronpy.pipeline.graph import Graph, OnError, Op, ReadOp, Site, Step, StepInput
 
 
 class Steps:
@@ -73,21 +74,26 @@ class Steps:
         return name
 
     def _derived(self, word: str, function: object) -> str:
-        plain = _name_of(function)
-        wanted = plain if word in (ReadOp.word, WriteOp.word) else f"{word}:{plain}" if plain else word
+        plain = name_of(function)
+        wanted = f"{word}:{plain}" if plain else word
         name, number = wanted, 2
         while name in self._steps:
             name, number = f"{wanted}-{number}", number + 1
         return name
 
 
-def _name_of(function: object) -> str:
-    """What a step is called by: a function, a class, or what a source or sink calls itself."""
+def name_of(function: object) -> str:
+    """What a step is called by: its function, class or aggregate, or the class of its source or sink."""
     own = getattr(function, "name", None) or getattr(function, "__name__", None)
     if own is None and function is not None:
         kind = type(function).__name__.removesuffix("Source").removesuffix("Sink")
         own = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
     return re.sub(r"[^A-Za-z0-9_.-]", "", str(own)) if own and own != "<lambda>" else ""
+
+
+def called_in(words: ModuleType, end: object) -> str:
+    """The word for a source or sink in its module of words, else one made of its class."""
+    return next((word for word, kind in vars(words).items() if kind is type(end)), name_of(end))
 
 
 def user_site() -> Site:
@@ -101,7 +107,7 @@ def user_site() -> Site:
 def checked_function(word: str, fn: Callable[..., Any], *, many: bool = False) -> None:
     """Refuses what cannot be the function of a step; `many`: one that gives any number of records."""
     refuse_unless(callable(fn), f"{word} takes a function, got {fn!r}", hint=f".{word}(lambda record: …)")
-    called = _name_of(fn) or "a lambda"
+    called = name_of(fn) or "a lambda"
     awaits = inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn)
     refuse_unless(
         not awaits, f"{word} does not await, and {called} is async", hint=".map_async(fn, at_once=100)"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from heronpy.connectors import Source
+from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.names import checked_name
-from heronpy.pipeline.building import Steps, refuse_unless
-from heronpy.pipeline.ends import RecordSource
+from heronpy.pipeline import sources
+from heronpy.pipeline.building import Steps, called_in, refuse_unless
 from heronpy.pipeline.graph import Graph, ReadOp
 from heronpy.pipeline.streams import Stream
+from heronpy.submissions import submissions
 
 T = TypeVar("T")
 Guarantee: TypeAlias = Literal["at_most_once", "at_least_once", "effectively_once"]
+#: a pipeline is written without what runs it, so runners are found by name
+RUNNERS = {"local": ("heronpy.plugins.runner.local", "run_here")}
 GUARANTEES = ("at_most_once", "at_least_once", "effectively_once")
 
 
@@ -25,8 +31,13 @@ class Pipeline:
         ...   .flat_map(str.split)
         ...   .key_by(str.lower).count()
         ...   .write(sinks.printed()))
+        >>> p.run()
+        ('to', 2)
+        ('be', 2)
+        ('or', 1)
+        ('not', 1)
 
-    Steps are written at the top level of the file. Nothing runs while they are.
+    Steps are written at the top level of the file. Nothing runs before `run`.
     """
 
     def __init__(
@@ -46,14 +57,27 @@ class Pipeline:
         self.guarantee, self.key_groups, self.config = guarantee, key_groups, config
         self._steps = Steps(name)
 
-    def read(self, source: RecordSource[T], *, name: str | None = None, par: int | None = None) -> Stream[T]:
+    def read(self, source: Source[T], *, name: str | None = None, par: int | None = None) -> Stream[T]:
         """The stream of a source's records."""
-        is_source = hasattr(source, "open") and hasattr(source, "bounded")
+        is_source = isinstance(source, Source)
         refuse_unless(
             is_source, f"read takes a source, got {source!r}", hint="p.read(sources.items([1, 2, 3]))"
         )
-        return Stream(self._steps, self._steps.add(ReadOp(source), function=source, name=name, par=par).name)
+        step = self._steps.add(ReadOp(source), called=called_in(sources, source), name=name, par=par)
+        return Stream(self._steps, step.name)
 
     def graph(self) -> Graph:
         """The steps as they were written."""
         return self._steps.graph()
+
+    def run(self, runner: str | None = None) -> None:
+        """Run in this process until the input has ended: the last line of a file for `python file.py`.
+
+        Where the file is only loaded, by `heronpy submit` or in a task of the engine, it does nothing.
+        """
+        name = runner or "local"
+        msg = f"the runner {name!r} cannot be called from a program{did_you_mean(name, RUNNERS)}"
+        refuse_unless(name in RUNNERS, msg, hint=f"heronpy run FILE.py --runner {name}")
+        if submissions.collected is None and not submissions.ignored:
+            module, function = RUNNERS[name]
+            getattr(importlib.import_module(module), function)(self.graph())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
 
+from heronpy.connectors import Sink
 from heronpy.kernel.errors import UserError
-from heronpy.pipeline import agg
+from heronpy.pipeline import agg, sinks
 from heronpy.pipeline.agg import Aggregate
-from heronpy.pipeline.building import Steps, checked_function, refuse_unless
-from heronpy.pipeline.ends import RecordSink
+from heronpy.pipeline.building import Steps, called_in, checked_function, refuse_unless
 from heronpy.pipeline.graph import (
     ERRORS,
     MAIN,
@@ -277,12 +277,12 @@ class Stream(Generic[T_co]):
         )
         return Stream(self._steps, self._step, ERRORS)
 
-    def write(self, sink: RecordSink[T_co], *, name: str | None = None, par: int | None = None) -> None:
+    def write(self, sink: Sink[T_co], *, name: str | None = None, par: int | None = None) -> None:
         """Put the records into a sink; a stream may be written to several."""
         refuse_unless(
-            hasattr(sink, "open"), f"write takes a sink, got {sink!r}", hint=".write(sinks.printed())"
+            isinstance(sink, Sink), f"write takes a sink, got {sink!r}", hint=".write(sinks.printed())"
         )
-        self._then(WriteOp(sink), sink, name=name, par=par)
+        self._then(WriteOp(sink), called=called_in(sinks, sink), name=name, par=par)
 
     def _of_one_pipeline(self, word: str, *others: Stream[Any]) -> None:
         for other in others:

@@ -5,38 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from heronpy.connectors import Chunk, Reader, Source
 
-class Endless:
+
+class EndlessSource(Source[str]):
     """Strings, in principle."""
 
     bounded = False
 
-    def check(self) -> None:
-        pass
-
     def splits(self) -> Sequence[str]:
         return ["0"]
 
-    def open(self) -> Quiet:
-        return Quiet()
+    def open(self) -> Reader[str]:
+        return _Quiet()
 
 
-class Quiet:
-    """Has nothing now, and has not ended."""
-
+class _Quiet(Reader[str]):
     def assign(self, positions: Mapping[str, Any]) -> None:
         pass
 
-    def poll(self, most: int) -> Nothing | None:
+    def poll(self, most: int) -> Chunk[str] | None:
         return None
-
-    def close(self) -> None:
-        pass
-
-
-class Nothing:
-    """Of what type the records would be."""
-
-    records: Sequence[str] = ()
-    split = "0"
-    ended = False

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from support.pipelines.endless import Endless
+from support.pipelines.endless import EndlessSource
 
 from heronpy import UserError
 from heronpy.pipeline import Pipeline, Stream, Tag, agg, sources
@@ -19,7 +19,7 @@ def words() -> Stream[str]:
 
 @pytest.fixture
 def endless() -> Stream[str]:
-    return Pipeline("p").read(Endless(), name="clicks")
+    return Pipeline("p").read(EndlessSource(), name="clicks")
 
 
 async def look_up(word: str) -> str:
@@ -72,7 +72,7 @@ def test_what_speaks_for_each_record_needs_no_end(endless: Stream[str]) -> None:
 def test_a_table_that_never_ends_would_be_waited_for_for_ever(words: Stream[str]) -> None:
     p = Pipeline("p")
     with pytest.raises(UserError) as refused:
-        p.read(sources.items(["a"])).hash_join(p.read(Endless()), on=len, key=len)
+        p.read(sources.items(["a"])).hash_join(p.read(EndlessSource()), on=len, key=len)
     assert str(refused.value) == (
         "hash_join with 'endless', which never ends, would wait for ever for its table"
         " (try: a table from a bounded source, or .merge(…).key_by(…).process(…))"

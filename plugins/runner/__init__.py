@@ -1,0 +1,1 @@
+"""Runners: each runs a planned pipeline somewhere. `local` does it in the calling process."""
