@@ -58,7 +58,9 @@ class RecordingLink:
 class Emitter:
     """Task 1 of a small plan with a clock that the test moves."""
 
-    def __init__(self, *edges: Input, par: int = 1, spouts: int = 1, **settings: Any) -> None:
+    def __init__(
+        self, *edges: Input, par: int = 1, spouts: int = 1, may_wait: bool = True, **settings: Any
+    ) -> None:
         self.plan = plan_of(*(edges or (edge("shuffle"),)), par=par, spouts=spouts)
         self.now = 100.0
         self.link = RecordingLink()
@@ -72,6 +74,7 @@ class Emitter:
             self.settings,
             self.counters,
             lambda: self.now,
+            may_wait=may_wait,
         )
         self.collector = Collector(self.plan, SOURCE, self.outbox, self.counters, self._custom)
         for task in self.plan.tasks_of("count"):

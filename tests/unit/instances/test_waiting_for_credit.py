@@ -26,6 +26,21 @@ def test_a_spout_without_credit_may_end_its_call_and_then_pauses() -> None:
     assert emitter.link.values == [["word", number] for number in range(6)]
 
 
+def test_one_call_may_emit_any_number_where_emit_may_not_wait_and_all_of_it_is_exposed() -> None:
+    emitter = Emitter(credit_initial=1, batch_tuples=4, may_wait=False)
+    usual = emitter.counters.exposed
+    for number in range(101):
+        emitter.emit("word", number)
+    assert emitter.link.sizes == [1]
+    assert emitter.counters.exposed >= 100
+    emitter.grant(1, 98)
+    emitter.outbox.relieve()
+    assert not emitter.outbox.overfull
+    assert emitter.link.values == [["word", number] for number in range(98)]
+    emitter.grant(98, 98)
+    assert emitter.counters.exposed < 100 + usual
+
+
 def test_large_tuples_pause_a_spout_whose_receiver_has_not_spoken_yet() -> None:
     """Nothing has been sent, so no batch has told how large they are; a thousand of them must not pile up."""
     emitter = Emitter(credit_initial=0, batch_bytes=10_000)
