@@ -9,13 +9,13 @@ import tomllib
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.tasks.shelf import Shelf
 
-from heronpy.component import make_component
+from heronpy.connectors.files.folder import FileWriter
+from heronpy.connectors.sqlite.row_writer import RowWriter
 from heronpy.container.execution import is_current, read_execution
 from heronpy.container.folders import create_launch
 from heronpy.container.remote.parcel import bootstrap
@@ -39,7 +39,6 @@ from heronpy.kernel.tree.requests import Request, pending_requests
 from heronpy.plugins.state.localfs import record as localfs_record
 from heronpy.plugins.state.localfs.manager import LocalFsStateManager
 from heronpy.plugins.state.zookeeper import record as zookeeper_record
-from heronpy.sinks import FileSink, SQLiteSink
 
 PYPROJECT = Path(__file__).parent.parent.parent.parent / "pyproject.toml"
 TREE = Tree("words")
@@ -211,10 +210,15 @@ def test_the_state_of_tasks() -> None:
         read_object("x", b"something else")
 
 
-@pytest.mark.parametrize("sink", [FileSink, SQLiteSink])
-def test_handles_of_sinks(sink: type[Any]) -> None:
-    with pytest.raises(OtherFormat, match=rf"^a transaction of an? {sink.__name__} was written in format 3"):
-        make_component(sink, SimpleNamespace(logger=None)).commit(newer(HANDLE.encode(Live("anything"))))
+def test_handles_of_sinks(tmp_path: Path) -> None:
+    writers = {
+        "files": FileWriter(tmp_path, "owner", ".txt", line=str),
+        "SQLite": RowWriter(tmp_path / "database", "owner", "sink"),
+    }
+    for system, writer in writers.items():
+        with pytest.raises(OtherFormat, match=rf"^a transaction of {system} was written in format 3"):
+            writer.commit(newer(HANDLE.encode(Live("anything"))))
+        writer.close()
 
 
 def test_lines_in_front_of_rows() -> None:
