@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from heronpy.pipeline import agg, sinks, sources
 from heronpy.pipeline.agg import Aggregate
+from heronpy.pipeline.keyed_streams import KeyedStream
 from heronpy.pipeline.pipeline import Pipeline
 from heronpy.pipeline.records import Context, Failed, Result, Tag
-from heronpy.pipeline.streams import KeyedStream, Stream
+from heronpy.pipeline.streams import Stream
 
 __all__ = [
     "Aggregate",

@@ -6,11 +6,11 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.names import checked_name
+from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.graph import Graph, OnError, Op, ReadOp, Site, Step, StepInput
 
 
@@ -83,17 +83,11 @@ class Steps:
 
 
 def name_of(function: object) -> str:
-    """What a step is called by: its function, class or aggregate, or the class of its source or sink."""
+    """What a step is called by: its function, class or aggregate."""
     own = getattr(function, "name", None) or getattr(function, "__name__", None)
     if own is None and function is not None:
-        kind = type(function).__name__.removesuffix("Source").removesuffix("Sink")
-        own = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+        own = type(function).__name__
     return re.sub(r"[^A-Za-z0-9_.-]", "", str(own)) if own and own != "<lambda>" else ""
-
-
-def called_in(words: ModuleType, end: object) -> str:
-    """The word for a source or sink in its module of words, else one made of its class."""
-    return next((word for word, kind in vars(words).items() if kind is type(end)), name_of(end))
 
 
 def user_site() -> Site:
@@ -119,7 +113,36 @@ def checked_function(word: str, fn: Callable[..., Any], *, many: bool = False) -
     )
 
 
+def checked_end(word: str, end: object, kind: type, *, hint: str) -> None:
+    """Refuses what is no source or sink. Its values may be many: they are looked at only to be refused."""
+    if not isinstance(end, kind):
+        msg = f"{word} takes a {kind.__name__.lower()}, got {end!r}"
+        raise UserError(msg, hint=hint)
+
+
 def refuse_unless(sound: bool, message: str, *, hint: str) -> None:
     """A UserError that says what to write instead."""
     if not sound:
         raise UserError(message, hint=hint)
+
+
+def checked_end_of_input(word: str, step: str, bounded: bool) -> None:
+    """Refuses what speaks at the end of a stream that has none."""
+    refuse_unless(
+        bounded,
+        f"{word} of {step!r}, a stream that never ends: when should it speak?",
+        hint=".rolling(…) for a result per record",
+    )
+
+
+def checked_how(word: str, how: str, known: tuple[str, ...]) -> None:
+    """Refuses a kind of join that the step does not have."""
+    refuse_unless(
+        how in known, f"{word}: how={how!r} is not known", hint=" or ".join(f"how={k!r}" for k in known)
+    )
+
+
+def checked_aggregate(word: str, aggregate: object) -> None:
+    """Refuses what is no aggregate."""
+    msg = f"{word} takes an aggregate, got {aggregate!r}"
+    refuse_unless(isinstance(aggregate, Aggregate), msg, hint="agg.sum(fn), or agg.fold(create, add)")

@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from heronpy.connectors import Source
 from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.names import checked_name
-from heronpy.pipeline import sources
-from heronpy.pipeline.building import Steps, called_in, refuse_unless
+from heronpy.pipeline.building import Steps, checked_end, refuse_unless
 from heronpy.pipeline.graph import Graph, ReadOp
 from heronpy.pipeline.streams import Stream
 from heronpy.submissions import submissions
@@ -59,11 +58,8 @@ class Pipeline:
 
     def read(self, source: Source[T], *, name: str | None = None, par: int | None = None) -> Stream[T]:
         """The stream of a source's records."""
-        is_source = isinstance(source, Source)
-        refuse_unless(
-            is_source, f"read takes a source, got {source!r}", hint="p.read(sources.items([1, 2, 3]))"
-        )
-        step = self._steps.add(ReadOp(source), called=called_in(sources, source), name=name, par=par)
+        checked_end("read", source, Source, hint="p.read(sources.items([1, 2, 3]))")
+        step = self._steps.add(ReadOp(source), called=source.name, name=name, par=par)
         return Stream(self._steps, step.name)
 
     def graph(self) -> Graph:

@@ -1,13 +1,14 @@
 """The sinks that pipelines write, by short names: `stream.write(sinks.printed())`."""
 
-from __future__ import annotations
-
+# ruff: noqa: N813 - classes that read as words of a pipeline
 from typing import Any
 
 from heronpy.connectors.collected import CollectedSink
-from heronpy.connectors.printed import PrintedSink as printed  # noqa: N813 - reads as a word of the pipeline
+from heronpy.connectors.files.folder import FolderSink as files
+from heronpy.connectors.printed import PrintedSink as printed
+from heronpy.connectors.sqlite.database import DatabaseSink as sqlite
 
-__all__ = ["collected", "printed"]
+__all__ = ["collected", "files", "printed", "sqlite"]
 
 
 def collected() -> CollectedSink[Any]:

@@ -1,6 +1,11 @@
 """The sources that pipelines read, by short names: `p.read(sources.lines("book.txt"))`."""
 
-from heronpy.connectors.files.lines import LineSource as lines  # noqa: N813 - reads as a word of the pipeline
-from heronpy.connectors.items import ItemSource as items  # noqa: N813
+# ruff: noqa: N813 - classes that read as words of a pipeline
+from heronpy.connectors.files.csv_rows import CsvSource as csv
+from heronpy.connectors.files.json_lines import JsonLineSource as json_lines
+from heronpy.connectors.files.lines import LineSource as lines
+from heronpy.connectors.files.parquet import ParquetSource as parquet
+from heronpy.connectors.items import ItemSource as items
+from heronpy.connectors.rate import RateSource as rate
 
-__all__ = ["items", "lines"]
+__all__ = ["csv", "items", "json_lines", "lines", "parquet", "rate"]

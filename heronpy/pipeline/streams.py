@@ -7,21 +7,26 @@ from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from heronpy.connectors import Sink
 from heronpy.kernel.errors import UserError
-from heronpy.pipeline import agg, sinks
+from heronpy.pipeline import agg
 from heronpy.pipeline.agg import Aggregate
-from heronpy.pipeline.building import Steps, called_in, checked_function, refuse_unless
+from heronpy.pipeline.building import (
+    Steps,
+    checked_aggregate,
+    checked_end,
+    checked_end_of_input,
+    checked_function,
+    checked_how,
+    refuse_unless,
+)
 from heronpy.pipeline.graph import (
     ERRORS,
     MAIN,
     MATCHING,
     OTHERS,
     AggregateOp,
-    CoGroupOp,
-    DedupOp,
     FilterOp,
     FlatMapOp,
     HashJoinOp,
-    How,
     KeyByOp,
     MapAsyncOp,
     MapOp,
@@ -32,11 +37,11 @@ from heronpy.pipeline.graph import (
     PartitionOp,
     ProcessOp,
     RebalanceOp,
-    RollingOp,
     StepInput,
     WriteOp,
 )
-from heronpy.pipeline.records import Context, Failed, Result, Tag
+from heronpy.pipeline.keyed_streams import KeyedStream
+from heronpy.pipeline.records import Failed, Tag
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -56,6 +61,8 @@ class Stream(Generic[T_co]):
 
     Each step takes `name=` (else it is called by operation and function: `flat_map:split`) and, where tasks
     matter, `par=`. The name of a step that keeps state is the name of its state.
+
+    In the examples `words` has the words of "to be or not to be"; `made` runs a stream and lists its records.
     """
 
     def __init__(self, steps: Steps, step: str, output: str = MAIN) -> None:
@@ -68,6 +75,10 @@ class Stream(Generic[T_co]):
     def bounded(self) -> bool:
         """Whether it ends."""
         return self._steps[self._step].bounded
+
+    def _of(self, step: str) -> Stream[Any]:
+        """The stream of another step of the pipeline."""
+        return Stream(self._steps, step)
 
     def _read(self, slot: int = 0) -> StepInput:
         return StepInput(self._step, self._output, slot)
@@ -88,6 +99,9 @@ class Stream(Generic[T_co]):
 
         `on_error` says what becomes of a record for which the function raises: "fail" ends the run, "skip"
         drops and counts it, "aside" sends it to `.errors`.
+
+        >>> made(words.map(str.upper))
+        ['TO', 'BE', 'OR', 'NOT', 'TO', 'BE']
         """
         checked_function("map", fn)
         return self._then(MapOp(fn), fn, name=name, par=par, on_error=on_error)
@@ -103,6 +117,9 @@ class Stream(Generic[T_co]):
         """Any number of records for each: `lines.flat_map(str.split)`, or a function that yields.
 
         With "skip" or "aside" a record for which the function raises leaves nothing behind.
+
+        >>> made(words.flat_map(lambda word: [word] * (len(word) - 1)))
+        ['to', 'be', 'or', 'not', 'not', 'to', 'be']
         """
         checked_function("flat_map", fn, many=True)
         return self._then(FlatMapOp(fn), fn, name=name, par=par, on_error=on_error)
@@ -115,7 +132,11 @@ class Stream(Generic[T_co]):
         par: int | None = None,
         on_error: OnError = "fail",
     ) -> Stream[T_co]:
-        """The records for which the function is true: `words.filter(str.isalpha)`."""
+        """The records for which the function is true: `words.filter(str.isalpha)`.
+
+        >>> made(words.filter(lambda word: "o" in word))
+        ['to', 'or', 'not', 'to']
+        """
         checked_function("filter", fn)
         return self._then(FilterOp(fn), fn, name=name, par=par, on_error=on_error)
 
@@ -130,7 +151,11 @@ class Stream(Generic[T_co]):
         self, a: type[U], b: type[V], c: type[W], d: type[X], /, *, name: str | None = ...
     ) -> Stream[U | V | W | X]: ...
     def only(self, *kinds: type[Any], name: str | None = None) -> Stream[Any]:
-        """The records of one to four classes, with their type: `bids = events.only(Bid)`."""
+        """The records of one to four classes, with their type: `bids = events.only(Bid)`.
+
+        >>> made(words.map(lambda word: len(word) if word == "not" else word).only(int))
+        [3]
+        """
         sound = bool(kinds) and all(isinstance(kind, type) for kind in kinds)
         refuse_unless(
             sound,
@@ -142,13 +167,22 @@ class Stream(Generic[T_co]):
     def partition(
         self, fn: Callable[[T_co], bool], *, name: str | None = None, on_error: OnError = "fail"
     ) -> tuple[Stream[T_co], Stream[T_co]]:
-        """Two streams: the records for which the function is true, and the others."""
+        """Two streams: the records for which the function is true, and the others.
+
+        >>> long, short = words.partition(lambda word: len(word) > 2)
+        >>> made(long), made(short)
+        (['not'], ['to', 'be', 'or', 'to', 'be'])
+        """
         checked_function("partition", fn)
         step = self._then(PartitionOp(fn), fn, name=name, on_error=on_error)._step
         return Stream(self._steps, step, MATCHING), Stream(self._steps, step, OTHERS)
 
     def merge(self, *others: Stream[U], name: str | None = None) -> Stream[T_co | U]:
-        """The records of several streams as one, in no particular order."""
+        """The records of several streams as one, in no particular order.
+
+        >>> sorted(made(words.merge(words.map(len))), key=str)
+        [2, 2, 2, 2, 2, 3, 'be', 'be', 'not', 'or', 'to', 'to']
+        """
         self._of_one_pipeline("merge", *others)
         step = self._steps.add(MergeOp(), (self._read(), *(other._read() for other in others)), name=name)
         return Stream(self._steps, step.name)
@@ -170,6 +204,11 @@ class Stream(Generic[T_co]):
         """One record for each, by awaiting, with at most `at_once` calls under way: requests, look-ups.
 
         Results keep the order of their records unless `ordered=False`.
+
+        >>> async def look_up(word: str) -> int:
+        ...     return len(word)  # await session.get(…)
+        >>> made(words.map_async(look_up, at_once=100))
+        [2, 2, 2, 3, 2, 2]
         """
         refuse_unless(
             callable(fn),
@@ -213,11 +252,15 @@ class Stream(Generic[T_co]):
 
         The table is a bounded stream. Every task reads all of it before its first record, and again at each
         start: `bids.hash_join(items, on=lambda bid: bid.item, key=lambda item: item.id)`.
+
+        >>> french = p.read(sources.items([("be", "être"), ("or", "ou")]))
+        >>> made(words.hash_join(french, on=lambda word: word, key=lambda row: row[0]))[:2]
+        [('be', ('be', 'être')), ('or', ('or', 'ou'))]
         """
         self._of_one_pipeline("hash_join", table)
         checked_function("hash_join", on)
         checked_function("hash_join", key)
-        _one_of("hash_join", how, ("inner", "left"))
+        checked_how("hash_join", how, ("inner", "left"))
         refuse_unless(
             table.bounded,
             f"hash_join with {table._step!r}, which never ends, would wait for ever for its table",
@@ -233,24 +276,44 @@ class Stream(Generic[T_co]):
         return KeyedStream(self, self._then(KeyByOp(fn), fn, name=name)._step)
 
     def aggregate(self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None) -> Stream[R]:
-        """One value of all records, at the end: `words.aggregate(agg.distinct())`."""
-        _is_aggregate("aggregate", aggregate)
-        _ends("aggregate", self._step, self.bounded)
+        """One value of all records, at the end: `words.aggregate(agg.distinct())`.
+
+        >>> made(words.aggregate(agg.distinct()))
+        [4]
+        """
+        checked_aggregate("aggregate", aggregate)
+        checked_end_of_input("aggregate", self._step, self.bounded)
         return self._then(AggregateOp(aggregate, keyed=False), aggregate, name=name)
 
     def count(self, *, name: str | None = None) -> Stream[int]:
-        """How many records there are, at the end."""
-        _ends("count", self._step, self.bounded)
+        """How many records there are, at the end.
+
+        >>> made(words.count())
+        [6]
+        """
+        checked_end_of_input("count", self._step, self.bounded)
         return self._then(AggregateOp(agg.count(), keyed=False), called="count", name=name)
 
     def top(self, n: int, by: Callable[[T_co], Any], *, name: str | None = None) -> Stream[list[T_co]]:
-        """The `n` records with the greatest `by`, as one list, at the end."""
+        """The `n` records with the greatest `by`, as one list, at the end.
+
+        >>> made(words.key_by(lambda word: word).count().top(1, by=lambda pair: pair[1]))
+        [[('to', 2)]]
+        """
         checked_function("top", by)
-        _ends("top", self._step, self.bounded)
+        checked_end_of_input("top", self._step, self.bounded)
         return self._then(AggregateOp(agg.top(n, by), keyed=False), called="top", name=name)
 
     def __getitem__(self, tag: Tag[U]) -> Stream[U]:
-        """A side output of `process`: what its function gave to `context.side(tag, …)`."""
+        """A side output of `process`: what its function gave to `context.side(tag, …)`.
+
+        >>> loud = Tag[str]("loud")
+        >>> def route(state: list, word: str, context: Context) -> Iterable[str]:
+        ...     context.side(loud, word.upper())
+        ...     return []
+        >>> made(words.key_by(len).process(list, route)[loud])[:2]
+        ['TO', 'BE']
+        """
         refuse_unless(
             isinstance(tag, Tag),
             f"{self._step!r}[{tag!r}]: a stream has side outputs, not positions",
@@ -269,7 +332,11 @@ class Stream(Generic[T_co]):
 
     @property
     def errors(self) -> Stream[Failed[Any]]:
-        """The records for which a step with `on_error="aside"` raised, each with step and traceback."""
+        """The records for which a step with `on_error="aside"` raised, each with step and traceback.
+
+        >>> made(words.map(int, on_error="aside").errors)[0].error
+        "ValueError: invalid literal for int() with base 10: 'to'"
+        """
         refuse_unless(
             self._steps[self._step].on_error == "aside",
             f"{self._step!r} sends no errors aside",
@@ -279,10 +346,8 @@ class Stream(Generic[T_co]):
 
     def write(self, sink: Sink[T_co], *, name: str | None = None, par: int | None = None) -> None:
         """Put the records into a sink; a stream may be written to several."""
-        refuse_unless(
-            isinstance(sink, Sink), f"write takes a sink, got {sink!r}", hint=".write(sinks.printed())"
-        )
-        self._then(WriteOp(sink), called=called_in(sinks, sink), name=name, par=par)
+        checked_end("write", sink, Sink, hint=".write(sinks.printed())")
+        self._then(WriteOp(sink), called=sink.name, name=name, par=par)
 
     def _of_one_pipeline(self, word: str, *others: Stream[Any]) -> None:
         for other in others:
@@ -294,168 +359,3 @@ class Stream(Generic[T_co]):
             theirs, ours = other._steps.pipeline, self._steps.pipeline
             msg = f"{word}: {other._step!r} belongs to the pipeline {theirs!r}, not to {ours!r}"
             refuse_unless(other._steps is self._steps, msg, hint="read the source in both")
-
-
-class KeyedStream(Generic[K, T_co]):
-    """Records with keys. The key belongs to this reading of the stream: another may key it differently."""
-
-    def __init__(self, stream: Stream[T_co], key: str) -> None:
-        self._stream, self._key = stream, key
-
-    def __repr__(self) -> str:
-        return f"<stream of {self._stream._step} by {self._key}>"
-
-    @property
-    def bounded(self) -> bool:
-        """Whether it ends."""
-        return self._stream.bounded
-
-    def _read(self, slot: int = 0) -> StepInput:
-        return StepInput(self._key, slot=slot)
-
-    def _then(self, op: Op, function: object = None, **options: Any) -> Stream[Any]:
-        steps = self._stream._steps
-        return Stream(steps, steps.add(op, (self._read(),), function=function, **options).name)
-
-    def process(
-        self,
-        state: Callable[[], S],
-        fn: Callable[[S, T_co, Context[K]], Iterable[R]],
-        *,
-        name: str | None = None,
-        par: int | None = None,
-        on_error: OnError = "fail",
-    ) -> Stream[R]:
-        """A function with a state for each key, for all that has no name of its own.
-
-        `state()` makes an object for the first record of a key; the function changes it and yields results.
-        Two kinds of records need no second function: merge the streams and ask `isinstance`.
-        """
-        checked_function("process", state)
-        checked_function("process", fn, many=True)
-        return self._then(ProcessOp(state, fn), fn, name=name, par=par, on_error=on_error)
-
-    def rolling(
-        self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None, par: int | None = None
-    ) -> Stream[tuple[K, R]]:
-        """The aggregate of a key so far, after each of its records."""
-        _is_aggregate("rolling", aggregate)
-        return self._then(RollingOp(aggregate), aggregate, name=name, par=par)
-
-    def aggregate(
-        self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None, par: int | None = None
-    ) -> Stream[tuple[K, R]]:
-        """The aggregate of each key, at the end: `trips.key_by(zone).aggregate(agg.mean(price))`."""
-        _is_aggregate("aggregate", aggregate)
-        _ends("aggregate", self._stream._step, self.bounded)
-        return self._then(AggregateOp(aggregate, keyed=True), aggregate, name=name, par=par)
-
-    def count(self, *, name: str | None = None, par: int | None = None) -> Stream[tuple[K, int]]:
-        """How many records each key has, at the end."""
-        return self._at_the_end("count", agg.count(), name, par)
-
-    def top(
-        self, n: int, by: Callable[[T_co], Any], *, name: str | None = None, par: int | None = None
-    ) -> Stream[tuple[K, list[T_co]]]:
-        """The `n` records of each key with the greatest `by`, at the end."""
-        checked_function("top", by)
-        return self._at_the_end("top", agg.top(n, by), name, par)
-
-    def _at_the_end(
-        self, word: str, aggregate: Aggregate[Any, Any, Any], name: str | None, par: int | None
-    ) -> Stream[Any]:
-        _ends(word, self._stream._step, self.bounded)
-        return self._then(AggregateOp(aggregate, keyed=True), called=word, name=name, par=par)
-
-    def dedup(self, *, name: str | None = None, par: int | None = None) -> Stream[T_co]:
-        """The first record of each key."""
-        return self._then(DedupOp(), name=name, par=par)
-
-    def co_group(
-        self, other: KeyedStream[K, B], *, name: str | None = None, par: int | None = None
-    ) -> Stream[Result[K, tuple[list[T_co], list[B]]]]:
-        """For each key all records of both streams, at the end. Lists may be empty, not both."""
-        return self._with("co_group", other, None, name, par)
-
-    @overload
-    def join(
-        self,
-        other: KeyedStream[K, B],
-        *,
-        how: Literal["inner"] = ...,
-        name: str | None = ...,
-        par: int | None = ...,
-    ) -> Stream[Result[K, tuple[T_co, B]]]: ...
-    @overload
-    def join(
-        self,
-        other: KeyedStream[K, B],
-        *,
-        how: Literal["left"],
-        name: str | None = ...,
-        par: int | None = ...,
-    ) -> Stream[Result[K, tuple[T_co, B | None]]]: ...
-    @overload
-    def join(
-        self,
-        other: KeyedStream[K, B],
-        *,
-        how: Literal["right"],
-        name: str | None = ...,
-        par: int | None = ...,
-    ) -> Stream[Result[K, tuple[T_co | None, B]]]: ...
-    @overload
-    def join(
-        self,
-        other: KeyedStream[K, B],
-        *,
-        how: Literal["outer"],
-        name: str | None = ...,
-        par: int | None = ...,
-    ) -> Stream[Result[K, tuple[T_co | None, B | None]]]: ...
-    def join(
-        self,
-        other: KeyedStream[K, B],
-        *,
-        how: How = "inner",
-        name: str | None = None,
-        par: int | None = None,
-    ) -> Stream[Any]:
-        """Each pair of records with the same key, at the end; None where a side is missing."""
-        _one_of("join", how, ("inner", "left", "right", "outer"))
-        return self._with("join", other, how, name, par)
-
-    def _with(
-        self, word: str, other: KeyedStream[Any, Any], how: How | None, name: str | None, par: int | None
-    ) -> Stream[Any]:
-        refuse_unless(
-            isinstance(other, KeyedStream),
-            f"{word} takes a keyed stream, got {other!r}",
-            hint=f".{word}(other.key_by(…))",
-        )
-        self._stream._of_one_pipeline(word, other._stream)
-        for side in (self, other):
-            _ends(word, side._stream._step, side.bounded)
-        steps = self._stream._steps
-        inputs = (self._read(), other._read(slot=1))
-        step = steps.add(CoGroupOp(how), inputs, called=word, name=name, par=par)
-        return Stream(steps, step.name)
-
-
-def _ends(word: str, step: str, bounded: bool) -> None:
-    refuse_unless(
-        bounded,
-        f"{word} of {step!r}, a stream that never ends: when should it speak?",
-        hint=".rolling(…) for a result per record",
-    )
-
-
-def _one_of(word: str, how: str, known: tuple[str, ...]) -> None:
-    refuse_unless(
-        how in known, f"{word}: how={how!r} is not known", hint=" or ".join(f"how={k!r}" for k in known)
-    )
-
-
-def _is_aggregate(word: str, aggregate: object) -> None:
-    msg = f"{word} takes an aggregate, got {aggregate!r}"
-    refuse_unless(isinstance(aggregate, Aggregate), msg, hint="agg.sum(fn), or agg.fold(create, add)")

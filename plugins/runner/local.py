@@ -15,7 +15,7 @@ from heronpy.planner.planning import PlannedStage, planned, stages
 from heronpy.plugins.runner.calls import Calls
 
 #: records that a source is asked for at once
-BATCH = 1024
+BATCH = 4096
 #: how often sinks make visible what they have, in seconds
 COMMIT_EVERY = 1.0
 #: how long sources that have nothing now are left alone

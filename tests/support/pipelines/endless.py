@@ -11,6 +11,7 @@ from heronpy.connectors import Chunk, Reader, Source
 class EndlessSource(Source[str]):
     """Strings, in principle."""
 
+    name = "endless"
     bounded = False
 
     def splits(self) -> Sequence[str]:

@@ -1,0 +1,220 @@
+"""Streams with keys: what is known, kept and calculated for each key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+
+from heronpy.pipeline import agg
+from heronpy.pipeline.agg import Aggregate
+from heronpy.pipeline.building import (
+    checked_aggregate,
+    checked_end_of_input,
+    checked_function,
+    checked_how,
+    refuse_unless,
+)
+from heronpy.pipeline.graph import (
+    AggregateOp,
+    CoGroupOp,
+    DedupOp,
+    How,
+    OnError,
+    Op,
+    ProcessOp,
+    RollingOp,
+    StepInput,
+)
+from heronpy.pipeline.records import Context, Result
+
+if TYPE_CHECKING:
+    from heronpy.pipeline.streams import Stream
+
+B = TypeVar("B")
+S = TypeVar("S")
+A = TypeVar("A")
+R = TypeVar("R")
+K = TypeVar("K", bound=Hashable)
+T_co = TypeVar("T_co", covariant=True)
+
+
+class KeyedStream(Generic[K, T_co]):
+    """Records with keys. The key belongs to this reading of the stream: another may key it differently."""
+
+    def __init__(self, stream: Stream[T_co], key: str) -> None:
+        self._stream, self._key = stream, key
+
+    def __repr__(self) -> str:
+        return f"<stream of {self._stream._step} by {self._key}>"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it ends."""
+        return self._stream.bounded
+
+    def _read(self, slot: int = 0) -> StepInput:
+        return StepInput(self._key, slot=slot)
+
+    def _then(self, op: Op, function: object = None, **options: Any) -> Stream[Any]:
+        step = self._stream._steps.add(op, (self._read(),), function=function, **options)
+        return self._stream._of(step.name)
+
+    def process(
+        self,
+        state: Callable[[], S],
+        fn: Callable[[S, T_co, Context[K]], Iterable[R]],
+        *,
+        name: str | None = None,
+        par: int | None = None,
+        on_error: OnError = "fail",
+    ) -> Stream[R]:
+        """A function with a state for each key, for all that has no name of its own.
+
+        `state()` makes an object for the first record of a key; the function changes it and yields results.
+        Two kinds of records need no second function: merge the streams and ask `isinstance`.
+
+        >>> def changes(last: list, word: str, context: Context) -> Iterable:
+        ...     if last and last[0] != word:
+        ...         yield context.key, last[0], word
+        ...     last[:] = [word]
+        >>> made(words.key_by(len).process(list, changes))
+        [(2, 'to', 'be'), (2, 'be', 'or'), (2, 'or', 'to'), (2, 'to', 'be')]
+        """
+        checked_function("process", state)
+        checked_function("process", fn, many=True)
+        return self._then(ProcessOp(state, fn), fn, name=name, par=par, on_error=on_error)
+
+    def rolling(
+        self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None, par: int | None = None
+    ) -> Stream[tuple[K, R]]:
+        """The aggregate of a key so far, after each of its records.
+
+        >>> made(words.key_by(len).rolling(agg.count()))
+        [(2, 1), (2, 2), (2, 3), (3, 1), (2, 4), (2, 5)]
+        """
+        checked_aggregate("rolling", aggregate)
+        return self._then(RollingOp(aggregate), aggregate, name=name, par=par)
+
+    def aggregate(
+        self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None, par: int | None = None
+    ) -> Stream[tuple[K, R]]:
+        """The aggregate of each key, at the end: `trips.key_by(zone).aggregate(agg.mean(price))`.
+
+        >>> made(words.key_by(len).aggregate(agg.to_set()))
+        [(2, {...}), (3, {'not'})]
+        """
+        checked_aggregate("aggregate", aggregate)
+        checked_end_of_input("aggregate", self._stream._step, self.bounded)
+        return self._then(AggregateOp(aggregate, keyed=True), aggregate, name=name, par=par)
+
+    def count(self, *, name: str | None = None, par: int | None = None) -> Stream[tuple[K, int]]:
+        """How many records each key has, at the end.
+
+        >>> made(words.key_by(str.upper).count())
+        [('TO', 2), ('BE', 2), ('OR', 1), ('NOT', 1)]
+        """
+        return self._at_the_end("count", agg.count(), name, par)
+
+    def top(
+        self, n: int, by: Callable[[T_co], Any], *, name: str | None = None, par: int | None = None
+    ) -> Stream[tuple[K, list[T_co]]]:
+        """The `n` records of each key with the greatest `by`, at the end.
+
+        >>> made(words.key_by(len).top(2, by=lambda word: word))
+        [(2, ['to', 'to']), (3, ['not'])]
+        """
+        checked_function("top", by)
+        return self._at_the_end("top", agg.top(n, by), name, par)
+
+    def _at_the_end(
+        self, word: str, aggregate: Aggregate[Any, Any, Any], name: str | None, par: int | None
+    ) -> Stream[Any]:
+        checked_end_of_input(word, self._stream._step, self.bounded)
+        return self._then(AggregateOp(aggregate, keyed=True), called=word, name=name, par=par)
+
+    def dedup(self, *, name: str | None = None, par: int | None = None) -> Stream[T_co]:
+        """The first record of each key.
+
+        >>> made(words.key_by(lambda word: word).dedup())
+        ['to', 'be', 'or', 'not']
+        """
+        return self._then(DedupOp(), name=name, par=par)
+
+    def co_group(
+        self, other: KeyedStream[K, B], *, name: str | None = None, par: int | None = None
+    ) -> Stream[Result[K, tuple[list[T_co], list[B]]]]:
+        """For each key all records of both streams, at the end. Lists may be empty, not both.
+
+        >>> long = words.filter(lambda word: len(word) > 2)
+        >>> made(words.key_by(len).co_group(long.key_by(len)).filter(lambda r: r.key == 3))
+        [Result(key=3, value=(['not'], ['not']))]
+        """
+        return self._with("co_group", other, None, name, par)
+
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["inner"] = ...,
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co, B]]]: ...
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["left"],
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co, B | None]]]: ...
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["right"],
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co | None, B]]]: ...
+    @overload
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: Literal["outer"],
+        name: str | None = ...,
+        par: int | None = ...,
+    ) -> Stream[Result[K, tuple[T_co | None, B | None]]]: ...
+    def join(
+        self,
+        other: KeyedStream[K, B],
+        *,
+        how: How = "inner",
+        name: str | None = None,
+        par: int | None = None,
+    ) -> Stream[Any]:
+        """Each pair of records with the same key, at the end; None where a side is missing.
+
+        >>> long = words.filter(lambda word: len(word) > 2)
+        >>> made(long.key_by(len).join(words.key_by(len)))
+        [Result(key=3, value=('not', 'not'))]
+        """
+        checked_how("join", how, ("inner", "left", "right", "outer"))
+        return self._with("join", other, how, name, par)
+
+    def _with(
+        self, word: str, other: KeyedStream[Any, Any], how: How | None, name: str | None, par: int | None
+    ) -> Stream[Any]:
+        refuse_unless(
+            isinstance(other, KeyedStream),
+            f"{word} takes a keyed stream, got {other!r}",
+            hint=f".{word}(other.key_by(…))",
+        )
+        self._stream._of_one_pipeline(word, other._stream)
+        for side in (self, other):
+            checked_end_of_input(word, side._stream._step, side.bounded)
+        inputs = (self._read(), other._read(slot=1))
+        step = self._stream._steps.add(CoGroupOp(how), inputs, called=word, name=name, par=par)
+        return self._stream._of(step.name)
