@@ -12,7 +12,6 @@ from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.graph import How
 from heronpy.pipeline.records import Result
 
-_NEW: Any = object()
 #: keys of which a partial aggregate keeps accumulators before it hands them on
 MOST_KEYS = 100_000
 
@@ -33,13 +32,15 @@ class Accumulating:
     ) -> None:
         self._create, self._add, self._finish = create, add, finish
         self._out, self._failing, self._keyed, self._most = out, failing, keyed, most
+        #: what is kept: key → accumulator
         self.states: dict[Hashable, Any] = {}
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         states, add = self.states, self._add
         for key, record in rows if self._keyed else ((None, row) for row in rows):
-            state = states.get(key, _NEW)
-            if state is _NEW:
+            try:
+                state = states[key]
+            except KeyError:
                 checked_key(key, self._failing)
                 state = self._create()
             try:
@@ -50,13 +51,13 @@ class Accumulating:
             self.end()
 
     def end(self) -> None:
-        states, self.states = self.states, {}
         flowing = Flowing(self._out)
-        flowing.add(self._results(states))
+        flowing.add(self._results())
         flowing.flush()
+        self.states.clear()
 
-    def _results(self, states: dict[Hashable, Any]) -> Iterator[Any]:
-        for key, state in states.items():
+    def _results(self) -> Iterator[Any]:
+        for key, state in self.states.items():
             try:
                 result = self._finish(state)
             except Exception as error:
@@ -87,7 +88,7 @@ class CoGrouping:
 
     def __init__(self, how: How | None, out: Out, failing: Failing) -> None:
         self._how, self._out, self._failing = how, out, failing
-        self.states: dict[Hashable, tuple[list[Any], list[Any]]] = {}
+        self.states: dict[Hashable, Any] = {}
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:
         for key, record in rows:
@@ -98,14 +99,14 @@ class CoGrouping:
             sides[slot].append(record)
 
     def end(self) -> None:
-        states, self.states = self.states, {}
         flowing = Flowing(self._out)
-        for key, (left, right) in states.items():
+        for key, (left, right) in self.states.items():
             if self._how is None:
                 flowing.add([Result(key, (left, right))])
             else:
                 flowing.add(Result(key, pair) for pair in _pairs(left, right, self._how))
         flowing.flush()
+        self.states.clear()
 
 
 def _pairs(left: list[Any], right: list[Any], how: How) -> Iterable[tuple[Any, Any]]:

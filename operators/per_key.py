@@ -16,7 +16,9 @@ _NEW: Any = object()
 
 
 class Keeper(Protocol):
-    """A step that keeps something between records."""
+    """A step that keeps something between records: in `states`, by key, and nowhere else."""
+
+    states: dict[Hashable, Any]
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:
         """Rows of an input: pairs of key and record where the step is keyed."""
@@ -129,7 +131,7 @@ class Deduplicating:
 
     def __init__(self, out: Out, failing: Failing) -> None:
         self._out, self._failing = out, failing
-        self.states: dict[Hashable, None] = {}
+        self.states: dict[Hashable, Any] = {}
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         first = []

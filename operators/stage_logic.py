@@ -68,7 +68,8 @@ class StageLogic:
         #: what leaves the stage, in the order in which it was made
         self.outbox: dict[Edge, list[Any]] = {}
         self._runs: dict[str, Callable[[int, Sequence[Any]], None]] = {}
-        self._keepers: list[Keeper] = []
+        #: the steps that keep something between records, by name, the last first
+        self.keepers: dict[str, Keeper] = {}
         self._failing: list[Failing] = []
         steps = [step for step in graph.steps if step.stage == stage]
         for step in reversed(steps):  # a step hands on to those behind it
@@ -80,7 +81,7 @@ class StageLogic:
 
     def end(self) -> None:
         """The end of all inputs: steps that wait for it speak, those in front first."""
-        for keeper in reversed(self._keepers):
+        for keeper in reversed(self.keepers.values()):
             keeper.end()
 
     def fetch(self) -> dict[Edge, list[Any]]:
@@ -102,7 +103,7 @@ class StageLogic:
         out = self._out(step)
         keeper = self._keeper(step, out, failing)
         if keeper is not None:
-            self._keepers.append(keeper)
+            self.keepers[step.name] = keeper
             self._runs[step.name] = _with_sound_keys(keeper, failing)
         else:
             run = self._stateless(step, out, failing)
