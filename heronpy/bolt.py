@@ -85,8 +85,8 @@ class Bolt(BaseBolt):
     def end_of_input(self) -> None:
         """Called once when all spouts upstream have finished and every tuple from them has been processed.
 
-        Emit what is still held; no tuple follows. With at least once, what is emitted here is anchored to
-        nothing and is not sent again if a process dies: effectively once covers it.
+        Emit what is still held; no tuple and no tick follows. With at least once, all tuples are acked before
+        this; what is emitted here is anchored to nothing and is not sent again if a process dies.
         """
 
     def on_plan_change(self, context: TopologyContext) -> None:

@@ -48,7 +48,8 @@ class BaseSpout(BaseComponent):
     def finish(self) -> None:
         """This task has no more tuples to emit: its input has ended.
 
-        `next_tuple` is not called again, unless a tuple fails: then it is called until the next `finish()`.
+        `next_tuple` is not called again, unless a tuple fails or the task gets splits of another: then it is
+        called until the next `finish()`.
         When all tasks of all spouts have finished and everything has been processed, the topology is
         FINISHED and `heronpy run` ends.
         """

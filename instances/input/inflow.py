@@ -36,6 +36,8 @@ class QueuedEnd(NamedTuple):
 
     source: int
     incarnation: int
+    #: how many tuples were sent before it
+    position: int
 
 
 #: what the inbox of a task holds, in the order in which it is to be taken
@@ -71,9 +73,9 @@ class Inflow:
         self._markers: dict[int, int] = {}
         #: the epoch that all markers are to name; 0 for none
         self._awaited = 0
-        #: source → its incarnation whose end of input has come, and whose has been taken from the inbox
-        self._ends: dict[int, int] = {}
-        self._taken_ends: dict[int, int] = {}
+        #: source → its newest end of input that has come, and that has been taken from the inbox
+        self._ends: dict[int, QueuedEnd] = {}
+        self._taken_ends: dict[int, QueuedEnd] = {}
         #: bytes that each emitter may have on its way to us
         self._share = settings.credit_bytes // max(len(self._channels), 1)
         #: bytes of a tuple, as of the last frame of each emitter
@@ -175,13 +177,15 @@ class Inflow:
             self.inbox.append(Marker(epoch))
 
     def _on_end(self, prefix: Prefix) -> None:
-        if self._ends.get(prefix.source) != prefix.incarnation:
-            self._ends[prefix.source] = prefix.incarnation
-            self._queue(prefix.source, QueuedEnd(prefix.source, prefix.incarnation))
+        # An emitter that gets more input after its end, as from a task that was replaced, ends once more.
+        end = QueuedEnd(prefix.source, prefix.incarnation, prefix.position)
+        if self._ends.get(prefix.source) != end:
+            self._ends[prefix.source] = end
+            self._queue(prefix.source, end)
 
     def take_end(self, end: QueuedEnd) -> None:
         """All that came from an emitter before its end of input has been processed."""
-        self._taken_ends[end.source] = end.incarnation
+        self._taken_ends[end.source] = end
 
     @property
     def is_source(self) -> bool:
@@ -190,10 +194,12 @@ class Inflow:
 
     @property
     def has_ended(self) -> bool:
-        """Whether all input has been processed: every emitter has ended, and none was replaced since."""
-        return bool(self._sources) and all(
-            self._taken_ends.get(source) == self._channels[source].source for source in self._sources
-        )
+        """Whether all input has been processed: every emitter has ended, and has sent nothing since."""
+        return bool(self._sources) and all(map(self._has_ended, self._sources))
+
+    def _has_ended(self, source: int) -> bool:
+        end, channel = self._taken_ends.get(source), self._channels[source]
+        return end is not None and (end.incarnation, end.position) == (channel.source, channel.received)
 
     def greet(self) -> None:
         """Send a hello to every emitter: credit used towards a predecessor of this process is void."""

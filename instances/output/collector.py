@@ -148,7 +148,7 @@ class Collector:
             if outlet.name in self._plain_choices:
                 self._plain_choices[outlet.name] = (outlet.width, outlet.choice())
         Rerouting(self._outbox, before, ways, self.settle).move(old)
-        self._outbox.follow_anew()
+        self._outbox.following.begin_anew()
 
     def put_back(self, before: PhysicalPlan, stream: str, consumer: str, task: int, rows: list[Row]) -> None:
         """Rows of a snapshot that were emitted and had not been sent: they leave first.

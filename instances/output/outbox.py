@@ -23,7 +23,7 @@ from heronpy.kernel.flow.batches import RowBatch
 from heronpy.kernel.flow.credit import Grant, LastWord, Spending
 from heronpy.kernel.flow.frame import ANCHORED, DATA, PREFIX_BYTES, PROBE
 from heronpy.kernel.flow.sender import Sender
-from heronpy.kernel.flow.signals import Barrier, Follower, Marker, Signal
+from heronpy.kernel.flow.signals import Barrier, Marker, Signal
 from heronpy.kernel.plans import PhysicalPlan
 
 #: how long one wait for credit lasts before we look whether we should stop
@@ -85,7 +85,8 @@ class Outbox:
         self._gone: set[int] = set()
         #: those that only the next plan has
         self._prepared: set[int] = set()
-        self._following = Following(self._channels, self._prepared, self._signal, settings.credit_probe)
+        #: signals that leave behind all rows emitted before them, also those that wait for credit
+        self.following = Following(self._channels, self._prepared, self._signal, settings.credit_probe)
         self._next_epoch = 0
         self._held_since: float | None = None
         #: for how long tuples were held back for the last change of plan
@@ -209,9 +210,11 @@ class Outbox:
         self._exposure.add(spending.exposed - exposed)
         if spending.consumed != consumed:
             channel.heard_at = self._clock()
-        if grant.is_hello and spending.room() <= 0:
-            # The receiver counts from here on, and the first probe may have gone to its predecessor.
-            self._ask(channel, self._clock())
+        if grant.is_hello:
+            self.following.repeat_soon()
+            if spending.room() <= 0:
+                # The receiver counts from here on, and the first probe may have gone to its predecessor.
+                self._ask(channel, self._clock())
         self._check_free(channel)
         return incarnation == spending.receiver
 
@@ -231,7 +234,7 @@ class Outbox:
                 self._ask(channel, now)
             if channel.held and self._marked:
                 self._mark(channel)  # the first may have been lost with a Stream Manager
-        self._following.repeat(now)
+        self.following.repeat(now)
         self.hold_ups.log_notable()
 
     def prepare(self, plan: PhysicalPlan, tasks: Iterable[int]) -> None:
@@ -271,12 +274,16 @@ class Outbox:
             self._exposure.add(channel.spending.exposed - exposed)
 
     def release(self) -> None:
-        """Lift the hold: rows may leave again."""
+        """Lift the hold: rows may leave again, and followers behind them."""
+        self._lift_hold()
+        for channel in self._channels.values():
+            self.following.send_due(channel)
+
+    def _lift_hold(self) -> None:
         self._marked = 0
         self._prepared.clear()
         for channel in self._channels.values():
             channel.held = False
-            self._following.send_due(channel)
         if self._held_since is not None:
             self.held_seconds = self._clock() - self._held_since
             self._held_since = None
@@ -290,7 +297,7 @@ class Outbox:
         self._disconnect([task for task in self._channels if task not in kept])
         for task, channel in self._channels.items():
             channel.spending.max_bytes = self._share(task, plan)
-        self.release()
+        self._lift_hold()  # followers wait: rows are moved before they begin anew
 
     def forget(self) -> None:
         """The next plan was rolled back: release the held rows, and forget the tasks that only it had."""
@@ -358,14 +365,6 @@ class Outbox:
         for channel in self._channels.values():
             self._signal(channel, Barrier(checkpoint))
 
-    def follow(self, signal: Follower) -> None:
-        """Send every receiver a signal behind all rows emitted so far, also those that wait for credit."""
-        self._following.follow(signal)
-
-    def follow_anew(self) -> None:
-        """Rows that waited have been moved to the lanes of the plan in force."""
-        self._following.begin_anew()
-
     def _mark(self, channel: Channel) -> None:
         self._signal(channel, Marker(self._marked))
 
@@ -413,7 +412,7 @@ class Outbox:
         lane.edges.clear()
         del self._open[lane], lane.channel.open[lane]
         self.overfull.leave(lane)
-        self._following.send_due(lane.channel)
+        self.following.send_due(lane.channel)
 
     def _send(self, lane: Lane) -> bool:
         """Send as much of a lane as credit allows; False when that is nothing.
@@ -443,7 +442,7 @@ class Outbox:
                 del self._open[lane]
                 del channel.open[lane]
         if channel.followers:
-            self._following.send_due(channel)
+            self.following.send_due(channel)
         if self.hold_ups:
             self._check_free(channel)
         return True

@@ -171,7 +171,7 @@ class TaskLifecycle:
         self._report.renew()
         saved = self._load(entry)
         rows = rows_are_unsent(plan, entry.checkpoints, first=self._child.first)
-        exact = bool(run) or entry.successor_in is not None
+        exact = entry.successor_in is not None or (bool(run) and self._is_own(entry))
         keeping = SavingSettings(self._open_store, self._prefix, self._on_stored, saved, rows, exact)
         sent, worked_off = self._begin_positions(entry)
         task = build_task(
@@ -193,6 +193,11 @@ class TaskLifecycle:
         self._link.deliver(self._id, task.on_frame)
         self._report.speak_for(task)
         return task
+
+    def _is_own(self, entry: Joining) -> bool:
+        """Whether the task begins with a checkpoint of this execution, not with one of `submit --from`."""
+        origin = origin_of(entry.plan, entry.checkpoints)
+        return origin is not None and origin.manifest.startswith(f"{self._prefix}/")
 
     def _find_poison(self, plan: PhysicalPlan) -> Finding | None:
         placed, launch = plan.task(self._id), self._launch

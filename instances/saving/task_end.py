@@ -55,8 +55,17 @@ class TaskEnd:
     def on_end(self, end: QueuedEnd) -> None:
         """An emitter of this bolt has ended."""
         self._parts.inflow.take_end(end)
-        if self._parts.inflow.has_ended:
+        self.look()
+
+    def look(self) -> None:
+        """Called also after a change of plan: tasks that had not ended may be gone."""
+        if self._parts.inflow.has_ended and not (self.reached and self._called_at == self._processed):
             self.reach()
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is emitted any more, as it stands."""
+        return self.reached and (self._parts.inflow.is_source or self._parts.inflow.has_ended)
 
     def reach(self) -> None:
         """All input has been processed: let the component emit what it holds, then pass the end on."""
@@ -70,7 +79,7 @@ class TaskEnd:
             self._transactions.roll()
         if self._parts.acks is not None:
             self._parts.acks.flush()
-        self._parts.outbox.follow(EndOfInput())
+        self._parts.outbox.following.follow(EndOfInput())
         self.reached = True
 
     def on_snapshot(self, checkpoint: int) -> None:
@@ -89,8 +98,6 @@ class TaskEnd:
 
     @property
     def level(self) -> Ending:
-        if not self.reached or not self._parts.outbox.idle:
+        if not self.over or not self._parts.outbox.idle:
             return Ending.NOT_YET
-        if not self._parts.inflow.has_ended and not self._parts.inflow.is_source:
-            return Ending.NOT_YET  # an emitter was replaced: it may send more
         return Ending.COMMITTED if self._committed else Ending.PROCESSED

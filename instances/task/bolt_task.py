@@ -166,7 +166,7 @@ class BoltTask:
 
     def _tick(self) -> None:
         self._owes_tick = self.resting or bool(self._parts.outbox.overfull)
-        if not self._owes_tick and not self.halted:
+        if not self._owes_tick and not self.halted and not self._end.over:
             self._parts.counters.other_calls += 1
             self._bolt.process_tick(TupleHelper.make_tick_tuple())
 
@@ -183,7 +183,7 @@ class BoltTask:
         if self._owes_tick:
             self._tick()
         turn = self._work()
-        if parts.acks is not None and (parts.link.stopping or not self.has_input):
+        if parts.acks is not None and (parts.link.stopping or self.halted or not self.has_input):
             parts.acks.flush()
         return Turn.MORE if unsaved else turn
 

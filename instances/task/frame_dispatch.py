@@ -23,7 +23,7 @@ from heronpy.kernel.flow.frame import (
     unseal,
 )
 from heronpy.kernel.flow.sender import Sender
-from heronpy.kernel.flow.signals import decode_signal
+from heronpy.kernel.flow.signals import EndOfInput, decode_signal
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import task_name
 
@@ -79,7 +79,10 @@ class FrameDispatch:
         elif prefix.kind == PROBE:
             self._inflow.on_probe(prefix, payload)
         elif prefix.kind == SIGNAL:
-            self._inflow.on_signal(prefix, decode_signal(payload))
+            signal = decode_signal(payload)
+            if isinstance(signal, EndOfInput) and prefix.epoch > self._me.epoch:
+                self.on_later_plan(prefix.epoch)  # the tasks that have to end are those of that plan
+            self._inflow.on_signal(prefix, signal)
         else:
             msg = f"frame of kind {prefix.kind}, which this task does not expect"
             raise ProtocolError(msg)

@@ -167,8 +167,8 @@ class SpoutTask:
         self._end.reach()
         return True
 
-    def on_plan_change(self) -> None:
-        """The spout may have other splits now."""
+    def on_new_splits(self) -> None:
+        """The spout has splits that it has not read."""
         self._delegate.finished = False
 
     def patience(self) -> float:

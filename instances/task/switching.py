@@ -388,7 +388,10 @@ class Switching:
         progress.held_seconds = self._parts.outbox.held_seconds
         self._tell("update.switched")
         if isinstance(self._task.loop, SpoutTask):
-            self._task.loop.on_plan_change()
+            if any(taker == self._id for _, taker in moved.values()):
+                self._task.loop.on_new_splits()
+        else:
+            self._task.end.look()
         changed = getattr(self._task.component, "on_plan_change", None)
         if changed is not None and before is not plan:
             changed(self._parts.context)

@@ -152,10 +152,11 @@ class Spending:
         The successor may not have been heard yet. What is left of its predecessor's credit is not for it:
         rows sent on that would count as lost when the successor is heard.
         """
-        if carried_out and self.planned and self._before == self.receiver:
-            self.limit = self.sent
-        else:
-            self._before = 0
+        if self.planned:
+            if carried_out and self._before == self.receiver:
+                self.limit = self.sent
+            else:
+                self._before = 0
         self.planned, self.unproven = False, 0
 
     def expect_successor(self) -> None:
@@ -236,7 +237,7 @@ class Receiving:
 
     def end_succession(self, *, carried_out: bool) -> None:
         """The plan by which the emitter is replaced is in force, or was rolled back."""
-        if not (carried_out and self.planned and self._before == self.source):
+        if self.planned and not (carried_out and self._before == self.source):
             self._before = 0
         self.planned, self.unproven = False, 0
 

@@ -139,11 +139,14 @@ def set_live(
 
     A UserError when another command asks for the opposite meanwhile, or the topology has finished.
     """
-    live = read(state, Tree(topology).live, Live)
-    if live is not None and live.state == FINISHED:
-        msg = f"{topology} is FINISHED: its input has ended, and its spouts are not called any more"
-        raise UserError(msg, hint=f"heronpy kill {topology}")
-    change_live(state, topology, lambda live: msgspec.structs.replace(live, state=wanted))
+    _refuse_finished(
+        topology,
+        change_live(
+            state,
+            topology,
+            lambda live: live if live.state == FINISHED else msgspec.structs.replace(live, state=wanted),
+        ),
+    )
     reached = "paused" if wanted == PAUSED else "running"
     begun, told = time.monotonic(), ""
     with MasterClient(state, topology) as client:
@@ -163,9 +166,16 @@ def set_live(
             time.sleep(0.05)
 
 
+def _refuse_finished(topology: str, live: Live) -> None:
+    if live.state == FINISHED:
+        msg = f"{topology} is FINISHED: its input has ended, and its spouts are not called any more"
+        raise UserError(msg, hint=f"heronpy kill {topology}")
+
+
 def _refuse_overtaken(state: StateManager, topology: str, wanted: str) -> None:
     live = read(state, Tree(topology).live, Live)
     if live is not None and live.state != wanted:
+        _refuse_finished(topology, live)
         now = "its spouts are paused" if live.state == PAUSED else "its spouts emit"
         msg = f"{topology} was set to {live.state} by another command meanwhile: {now}"
         raise UserError(msg, hint=f"heronpy status {topology}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology, TumblingWindowBolt
+from heronpy import BasicBolt, Bolt, Grouping, SlidingWindowBolt, Spout, Topology, TumblingWindowBolt
 from heronpy.testing import TopologyTest
 from heronpy.tuple import Tuple
 
@@ -132,3 +132,25 @@ def test_trees_are_over_before_the_input_ends() -> None:
     with TopologyTest(Tracked) as run:
         run.run_spouts()
         assert run.emitted("total") == [[10]]
+
+
+class Sliding(SlidingWindowBolt):
+    outputs = ["words"]
+
+    def processWindow(self, window_info: Any, tuples: list[Tuple]) -> None:  # noqa: N802 - Apache's name
+        self.emit(["".join(tup.values[0] for tup in tuples)])
+
+
+class Slid(Topology):
+    words = Words.spec()
+    last = Sliding.spec(
+        inputs=[words],
+        config={"slidingwindowbolt_duration_secs": 30, "slidingwindowbolt_slideinterval_secs": 5},
+    )
+
+
+def test_no_window_ends_after_the_input() -> None:
+    with TopologyTest(Slid) as run:
+        run.run_spouts()
+        run.advance("40s")
+        assert run.emitted("last") == [["abaca"]]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tasks.emitter import MY_INCARNATION, Emitter
 from support.tasks.plans import SINK, edge
 
-from heronpy.kernel.flow.credit import Grant
+from heronpy.kernel.flow.credit import HELLO, Grant
 from heronpy.kernel.flow.signals import EndOfInput
 
 STREAMS = ("default", "errors", "more")
@@ -33,7 +35,7 @@ class Channel:
 
     def follow(self) -> None:
         self.follows.append(self.emitted)
-        self.emitter.outbox.follow(EndOfInput())
+        self.emitter.outbox.following.follow(EndOfInput())
 
     def grant(self, more: int) -> None:
         self.granted += more
@@ -111,11 +113,20 @@ def test_rows_that_are_dropped_hold_no_follower_back() -> None:
 def test_a_follower_is_repeated_for_receivers_that_have_missed_it() -> None:
     channel = Channel()
     channel.follow()
-    for _ in range(3):
-        channel.emitter.now += channel.emitter.settings.credit_probe + 0.1
+    times = []
+    for _ in range(5000):
+        channel.emitter.now += 0.1
+        before = len(channel.emitter.link.frames)
         channel.emitter.outbox.probe()
-    signals = [frame.signal for frame in channel.emitter.link.frames if frame.signal is not None]
-    assert signals == [EndOfInput()] * 4
+        if any(frame.signal is not None for frame in channel.emitter.link.frames[before:]):
+            times.append(channel.emitter.now)
+    pauses = [after - before for before, after in itertools.pairwise(times)]
+    assert pauses[:3] == pytest.approx([1, 2, 4], rel=0.3), "each is twice the one before"
+    assert max(pauses) < 61
+    channel.emitter.outbox.on_grant(SINK, 10, HELLO)
+    channel.emitter.now += 0.3
+    channel.emitter.outbox.probe()
+    assert channel.emitter.link.frames[-1].signal == EndOfInput(), "a new receiver has it at once"
 
 
 def test_a_follower_waits_while_its_channel_is_held_for_a_change_of_plan() -> None:

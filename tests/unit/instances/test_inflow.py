@@ -7,13 +7,14 @@ from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
-from heronpy.instances.input.inflow import Inflow, QueuedFrame
+from heronpy.instances.input.inflow import Inflow, QueuedEnd, QueuedFrame
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.task.frame_dispatch import FrameDispatch
 from heronpy.kernel.flow.credit import HELLO, Grant
-from heronpy.kernel.flow.frame import CREDIT, DATA, PROBE, Prefix, seal, unseal
+from heronpy.kernel.flow.frame import CREDIT, DATA, PROBE, SIGNAL, Prefix, seal, unseal
 from heronpy.kernel.flow.sender import Sender
+from heronpy.kernel.flow.signals import EndOfInput, encode_signal
 
 MINE = 3
 THEIRS = 8
@@ -174,3 +175,31 @@ def test_damaged_bytes_are_dropped_and_counted() -> None:
     receiver.exchange.on_frame(b"", b"")
     assert receiver.counters.rejected == 2
     assert not receiver.inflow.inbox
+
+
+def has_ended(receiver: Receiver) -> bool:
+    return receiver.inflow.has_ended
+
+
+def end_of(receiver: Receiver, position: int, *, source: int = SOURCE) -> None:
+    receiver.get(SIGNAL, position, source=source, payload=encode_signal(EndOfInput()))
+    while receiver.inflow.inbox:
+        item = receiver.inflow.inbox.popleft()
+        if isinstance(item, QueuedEnd):
+            receiver.inflow.take_end(item)
+
+
+def test_the_input_has_ended_when_all_emitters_have_and_have_sent_nothing_since() -> None:
+    receiver = Receiver(spouts=2)
+    assert not has_ended(receiver)
+    end_of(receiver, 0)
+    assert not has_ended(receiver)
+    receiver.get(DATA, 0, 3, source=2, payload=b"x")
+    end_of(receiver, 3, source=2)
+    assert has_ended(receiver)
+    end_of(receiver, 3, source=2)
+    assert has_ended(receiver), "a repeat is no news"
+    receiver.get(DATA, 0, 2, payload=b"x")
+    assert not has_ended(receiver)
+    end_of(receiver, 2)
+    assert has_ended(receiver)

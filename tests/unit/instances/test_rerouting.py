@@ -16,7 +16,7 @@ from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import DATA, SIGNAL
 from heronpy.kernel.flow.keys import key_group
-from heronpy.kernel.flow.signals import Marker
+from heronpy.kernel.flow.signals import EndOfInput, Marker
 from heronpy.kernel.plans import (
     ContainerPlan,
     Input,
@@ -243,3 +243,24 @@ def test_a_component_that_holds_on_to_emit_emits_by_the_new_plan() -> None:
         assert short([str(number), number], "default") == 0
     scaling.outbox.flush()
     assert len(scaling.arrived()) == 3
+
+
+def test_the_end_of_input_stays_behind_rows_that_a_change_of_plan_moves() -> None:
+    scaling = Scaling(edge("fields", "word"), par=3, batch_tuples=100)
+    (leaving,) = {task.id for task in scaling.plan.tasks_of("count")} - {
+        task.id for task in scaled(scaling.plan, 2).tasks_of("count")
+    }
+    groups = scaling.plan.key_groups["count"]
+    word = next(
+        str(number) for number in range(1000) if groups[key_group(str(number), len(groups))] == leaving
+    )
+    scaling.emit(word, 1)
+    scaling.outbox.following.follow(EndOfInput())
+    plan = scaling.scale(2)
+    heir = plan.key_groups["count"][key_group(word, len(groups))]
+    came = [frame for frame in scaling.link.frames if frame.prefix.destination == heir]
+    ends = [number for number, frame in enumerate(came) if frame.signal == EndOfInput()]
+    (row,) = [number for number, frame in enumerate(came) if frame.rows]
+    assert ends
+    assert min(ends) > row
+    assert all(came[end].prefix.position == 1 for end in ends)
