@@ -63,3 +63,18 @@ def test_the_end_is_exact_whichever_process_dies_before_or_after_it(engine: Engi
     assert "its input has ended, so there is nothing left to scale" in engine.fails("update", NAME, "count=3")
     engine.ok("kill", NAME)
     assert engine.leftovers() == []
+
+
+def test_what_is_scaled_before_its_input_ends_ends_exactly(engine: Engine, tmp_path: Path) -> None:
+    folder, numbers = tmp_path / "out", 1500
+    engine.ok("submit", str(TOPOLOGIES / "bounded.py"), str(numbers), "0.004", str(folder), "ATLEAST_ONCE")
+    engine.ok("update", NAME, "numbers=4", "count=3", "--yes")
+    engine.ok("update", NAME, "numbers=1", "count=1", "--yes")
+    with Watching(engine, NAME) as watching:
+        wait_until(lambda: watching.status().state == "FINISHED", 90, "it is FINISHED", watching.detail)
+        status = watching.status()
+    assert lines_in(folder) == expected(numbers)
+    assert (status.lost_min, status.lost_max) == (0, 0)
+    assert "is FINISHED: its input has ended" in engine.fails("activate", NAME)
+    engine.ok("kill", NAME)
+    assert engine.leftovers() == []

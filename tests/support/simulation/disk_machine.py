@@ -100,7 +100,7 @@ class Machine:
     def done(self) -> bool:
         """Whether all that there is has been committed, as far as the sinks know."""
         return self._position >= self.limit and all(
-            not life.transactions._prepared and getattr(life.sink, "_file", None) is None
+            not life.transactions._prepared and life.sink.writer._file is None
             for life in self._sinks.values()
         )
 
@@ -118,7 +118,7 @@ class Machine:
         """Nobody is left: what the system does for the dead."""
         for life in Life.lives:
             for name in ("_file", "_connection"):
-                if (left := vars(life.sink).get(name)) is not None:
+                if (left := getattr(life.sink._writer, name, None)) is not None:
                     left.close()
         Life.lives.clear()
         with contextlib.suppress(Exception):
