@@ -44,7 +44,6 @@ class TaskEnd:
         self._component = component
         self._parts = parts
         self._transactions = transactions
-        self._waits = waits
         #: how many tuples had been processed at the last call of end_of_input()
         self._called_at = self._processed if restored else None
         self.reached = False
