@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.faults.damage import DISK_DAMAGES, damage_node, value_file
+from support.faults.damage import DISK_DAMAGES, damage_node, value_file, value_file
 from support.running.engine import TOPOLOGIES, Engine, end_all, wait_until
 from support.running.watching import Watching
 
@@ -89,6 +89,8 @@ def suffer(engine: Engine, watching: Watching, cell: Cell) -> str:
     watching.kill(cell.victim)
 
     def goes_on() -> bool:
+        if not value_file(engine.home, f"/{NAME}/{cell.node}").exists():
+            return False  # an ephemeral node whose owner is being replaced
         return not lines(engine) and watching.status().state == "RUNNING" and watching.newest() > before
 
     wait_until(goes_on, 90, f"{cell}: mended, and saved again", engine.log_tails)

@@ -20,9 +20,8 @@ PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())
 EXTRAS: dict[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
 ALWAYS: list[str] = PYPROJECT["project"]["dependencies"]
 ALL = [*ALWAYS, *(line for lines in EXTRAS.values() for line in lines)]
-LIGHT = [
-    line for extra, lines in EXTRAS.items() if extra not in ("parquet", "spark", "yarn") for line in lines
-]
+HEAVY = ("parquet", "spark", "yarn")
+LIGHT = [line for extra, lines in EXTRAS.items() if extra not in HEAVY for line in lines]
 SBOM: dict[str, Any] = runpy.run_path(str(PROJECT / "requirements" / "sbom.py"))
 
 
@@ -58,10 +57,7 @@ def test_everything_in_a_lock_file_is_pinned_and_has_hashes_and_no_host(lock: Pa
         ("ci.lock", ALL + group("dev")),
         ("lint.lock", group("lint")),
         ("lowest.lock", ALWAYS + LIGHT + group("test")),
-        (
-            "lowest-spark.lock",
-            ALL + group("test"),
-        ),
+        ("lowest-spark.lock", ALL + group("test")),
     ],
 )
 def test_a_lock_file_has_what_pyproject_asks_for(lock: str, wanted: list[str]) -> None:
@@ -80,9 +76,17 @@ def test_the_lock_files_agree_on_the_linter() -> None:
     assert pins("lint.lock").items() <= pins("ci.lock").items()
 
 
-def test_the_lowest_versions_are_those_that_pyproject_declares() -> None:
-    found = pins("lowest-spark.lock")
-    for line in ALL:
+@pytest.mark.parametrize(
+    ("lock", "wanted"),
+    [
+        ("lowest.lock", ALWAYS + LIGHT),
+        # what Spark needs besides, gRPC for one, may ask for more of ours than we do
+        ("lowest-spark.lock", [line for extra in HEAVY for line in EXTRAS[extra]]),
+    ],
+)
+def test_the_lowest_versions_are_those_that_pyproject_declares(lock: str, wanted: list[str]) -> None:
+    found = pins(lock)
+    for line in wanted:
         need = Requirement(line)
         bound = next(each.version for each in need.specifier if each.operator == ">=")
         assert found[str(canonicalize_name(need.name))].startswith(bound), "try: make lock"
