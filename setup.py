@@ -2,7 +2,17 @@
 
 from setuptools import find_packages, setup
 
-FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli", "planner", "operators")
+FOLDERS = (
+    "kernel",
+    "plugins",
+    "stream_manager",
+    "instances",
+    "container",
+    "cli",
+    "planner",
+    "operators",
+    "stages",
+)
 
 packages = set(find_packages(include=["heronpy", "heronpy.*"]))
 for folder in FOLDERS:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 #: verb → what it does, in the order in which --help shows them
 VERBS = {
     "demo": "Run a word count with a live table; Ctrl-C stops it.",
-    "run": "Run a topology in the foreground; Ctrl-C stops it.",
-    "submit": "Start a topology in the background and wait until it runs.",
+    "run": "Run a pipeline or topology in the foreground; Ctrl-C stops it.",
+    "submit": "Start a pipeline or topology in the background.",
     "list": "List the topologies.",
     "status": "Show the state of a topology and what it waits for.",
     "top": "Watch the numbers of a topology, live.",
     "logs": "Show or follow what a topology's processes wrote.",
-    "plan": "Show which instance runs in which container.",
+    "plan": "Show what runs in which container, or a pipeline's stages.",
     "checkpoints": "List what a topology has saved, take or verify a checkpoint.",
     "activate": "Let the spouts of a topology emit again.",
     "deactivate": "Pause the spouts of a topology.",

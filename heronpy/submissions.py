@@ -1,4 +1,4 @@
-"""What `build_and_submit()` and `write()` do: pass the topology to the loading process, or nothing."""
+"""What a file defines while it is loaded: topologies that it submits, pipelines that it makes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from heronpy.pipeline.pipeline import Pipeline
     from heronpy.topology import Topology
 
 
@@ -15,10 +16,22 @@ class Submissions:
     def __init__(self) -> None:
         self.collected: list[type[Topology]] | None = None
         self.ignored = False
+        #: the pipelines of the file that is or was loaded, as its steps were written
+        self.pipelines: list[Pipeline] = []
+
+    @property
+    def loading(self) -> bool:
+        """Whether this process only loads files: what they submit or run does not start here."""
+        return self.ignored or self.collected is not None
+
+    def made(self, pipeline: Pipeline) -> None:
+        """A pipeline submits itself, with the steps that it will have when its file has been loaded."""
+        if self.loading:
+            self.pipelines.append(pipeline)
 
     def collect(self) -> list[type[Topology]]:
-        """Collect submitted topologies from now on, in the list that is returned."""
-        self.collected = []
+        """Collect submitted topologies from now on, in the list that is returned; and pipelines."""
+        self.collected, self.pipelines = [], []
         return self.collected
 
     def ignore(self) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Flowing, Out
-from heronpy.operators.per_key import checked_key
+from heronpy.operators.per_key import States, checked_key
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.graph import How
 from heronpy.pipeline.records import Result
@@ -26,6 +26,7 @@ class Accumulating:
         finish: Callable[[Any], Any],
         out: Out,
         failing: Failing,
+        states: States,
         *,
         keyed: bool,
         most: int | None = None,
@@ -33,7 +34,7 @@ class Accumulating:
         self._create, self._add, self._finish = create, add, finish
         self._out, self._failing, self._keyed, self._most = out, failing, keyed, most
         #: what is kept: key → accumulator
-        self.states: dict[Hashable, Any] = {}
+        self.states = states
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         states, add = self.states, self._add
@@ -65,30 +66,33 @@ class Accumulating:
             yield (key, result) if self._keyed else result
 
 
-def aggregating(a: Aggregate[Any, Any, Any], out: Out, failing: Failing, *, keyed: bool) -> Accumulating:
+def aggregating(
+    a: Aggregate[Any, Any, Any], out: Out, failing: Failing, states: States, *, keyed: bool
+) -> Accumulating:
     """Records to results, in one stage."""
-    return Accumulating(a.create, a.add, a.finish, out, failing, keyed=keyed)
+    return Accumulating(a.create, a.add, a.finish, out, failing, states, keyed=keyed)
 
 
 def partially(
     a: Aggregate[Any, Any, Any], out: Out, failing: Failing, *, keyed: bool, most: int = MOST_KEYS
 ) -> Accumulating:
-    """Records to accumulators, which are handed on when there are too many of them."""
-    return Accumulating(a.create, a.add, lambda state: state, out, failing, keyed=keyed, most=most)
+    """Records to accumulators, which are handed on when there are too many of them: they are no state."""
+    return Accumulating(a.create, a.add, lambda state: state, out, failing, {}, keyed=keyed, most=most)
 
 
-def finally_(a: Aggregate[Any, Any, Any], out: Out, failing: Failing, *, keyed: bool) -> Accumulating:
+def finally_(
+    a: Aggregate[Any, Any, Any], out: Out, failing: Failing, states: States, *, keyed: bool
+) -> Accumulating:
     """Accumulators to results."""
     assert a.combine is not None
-    return Accumulating(a.create, a.combine, a.finish, out, failing, keyed=keyed)
+    return Accumulating(a.create, a.combine, a.finish, out, failing, states, keyed=keyed)
 
 
 class CoGrouping:
     """All records of a key from two sides, or each pair of them."""
 
-    def __init__(self, how: How | None, out: Out, failing: Failing) -> None:
-        self._how, self._out, self._failing = how, out, failing
-        self.states: dict[Hashable, Any] = {}
+    def __init__(self, how: How | None, out: Out, failing: Failing, states: States) -> None:
+        self._how, self._out, self._failing, self.states = how, out, failing, states
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:
         for key, record in rows:

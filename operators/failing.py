@@ -21,7 +21,8 @@ class StepFailed(UserError):
         failure = describe_user_error(error, Source(file=site.file))
         #: file and line where it was raised, or where the step was written if that is no Python code
         self.site = Site(failure.file, failure.line) if failure.file else site
-        self.step, self.traceback = step, failure.traceback
+        # what heronpy itself raises is said in its line
+        self.step, self.traceback = step, "" if isinstance(error, UserError) else failure.traceback
         super().__init__(f"step {step!r} failed at {self.site}: {failure.message}{about}")
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Hashable, Mapping, MutableMapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from heronpy.kernel.flow.keys import encode_key
 from heronpy.operators.failing import Failing, StepFailed
@@ -14,11 +14,14 @@ from heronpy.pipeline.records import Context
 
 _NEW: Any = object()
 
+#: what a step keeps: key → its state. A dict, or the mapping that a runner saves and moves
+States: TypeAlias = MutableMapping[Hashable, Any]
+
 
 class Keeper(Protocol):
     """A step that keeps something between records: in `states`, by key, and nowhere else."""
 
-    states: dict[Hashable, Any]
+    states: States
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:
         """Rows of an input: pairs of key and record where the step is keyed."""
@@ -38,11 +41,11 @@ def checked_key(key: Hashable, failing: Failing) -> None:
 class Processing:
     """The user's function with a state for each key."""
 
-    def __init__(self, op: ProcessOp, out: Out, sides: Mapping[str, Out], failing: Failing) -> None:
+    def __init__(
+        self, op: ProcessOp, out: Out, sides: Mapping[str, Out], failing: Failing, states: States
+    ) -> None:
         self._make, self._fn = op.state, op.fn
-        self._out, self._sides, self._failing = out, sides, failing
-        #: what is kept: key → state
-        self.states: dict[Hashable, Any] = {}
+        self._out, self._sides, self._failing, self.states = out, sides, failing, states
         self._aside: dict[str, list[Any]] = {name: [] for name in sides}
         self._context: Context[Any] = Context(self._side, self._forget)
 
@@ -103,10 +106,11 @@ class Processing:
 class Rolling:
     """The aggregate of a key so far, after each record."""
 
-    def __init__(self, aggregate: Aggregate[Any, Any, Any], out: Out, failing: Failing) -> None:
+    def __init__(
+        self, aggregate: Aggregate[Any, Any, Any], out: Out, failing: Failing, states: States
+    ) -> None:
         self._create, self._add, self._finish = aggregate.create, aggregate.add, aggregate.finish
-        self._out, self._failing = out, failing
-        self.states: dict[Hashable, Any] = {}
+        self._out, self._failing, self.states = out, failing, states
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         made = []
@@ -129,9 +133,8 @@ class Rolling:
 class Deduplicating:
     """The first record of each key."""
 
-    def __init__(self, out: Out, failing: Failing) -> None:
-        self._out, self._failing = out, failing
-        self.states: dict[Hashable, Any] = {}
+    def __init__(self, out: Out, failing: Failing, states: States) -> None:
+        self._out, self._failing, self.states = out, failing, states
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         first = []

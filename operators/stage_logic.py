@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from heronpy.operators import at_the_end, stateless
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Out, to_all
-from heronpy.operators.per_key import Deduplicating, Keeper, Processing, Rolling, checked_key
+from heronpy.operators.per_key import Deduplicating, Keeper, Processing, Rolling, States, checked_key
 from heronpy.pipeline.graph import (
     ENDS,
     ERRORS,
@@ -51,8 +51,10 @@ def edge_of(read: StepInput) -> Edge:
 class StageLogic:
     """What one task of a stage does.
 
-    `take` and `end` push rows through all steps; what leaves the stage is in `outbox` until it is fetched.
-    `ends` has a function for each sink or table of the stage, `tables` the rows of each hash join's table.
+    `take` and `end` push rows through all steps. What leaves the stage goes to what `leaving` returns for its
+    edge, at once; without `leaving` it is in `outbox` until it is fetched. `ends` has a function
+    for each sink or table of the stage, `tables` the rows of each hash join's table. `state_of` gives the
+    mapping in which a step with state keeps it; by default a dict.
     """
 
     def __init__(
@@ -63,13 +65,17 @@ class StageLogic:
         tables: Mapping[str, Sequence[Any]] | None = None,
         ends: Mapping[str, Out] | None = None,
         awaiting: Callable[[Step, Out, Failing], Out] | None = None,
+        leaving: Callable[[Edge], Out] | None = None,
+        state_of: Callable[[Step], States] = lambda _: {},
     ) -> None:
         self._graph, self._tables, self._ends, self._awaiting = graph, tables or {}, ends or {}, awaiting
         #: what leaves the stage, in the order in which it was made
         self.outbox: dict[Edge, list[Any]] = {}
+        self._leaving, self._state_of = leaving, state_of
         self._runs: dict[str, Callable[[int, Sequence[Any]], None]] = {}
         #: the steps that keep something between records, by name, the last first
         self.keepers: dict[str, Keeper] = {}
+        self._partials: list[Keeper] = []
         self._failing: list[Failing] = []
         steps = [step for step in graph.steps if step.stage == stage]
         for step in reversed(steps):  # a step hands on to those behind it
@@ -82,6 +88,11 @@ class StageLogic:
     def end(self) -> None:
         """The end of all inputs: steps that wait for it speak, those in front first."""
         for keeper in reversed(self.keepers.values()):
+            keeper.end()
+
+    def flush(self) -> None:
+        """Hand on what partial aggregates hold: before a snapshot, which must not need it."""
+        for keeper in self._partials:
             keeper.end()
 
     def fetch(self) -> dict[Edge, list[Any]]:
@@ -104,6 +115,8 @@ class StageLogic:
         keeper = self._keeper(step, out, failing)
         if keeper is not None:
             self.keepers[step.name] = keeper
+            if isinstance(step.op, PartialOp):
+                self._partials.append(keeper)
             self._runs[step.name] = _with_sound_keys(keeper, failing)
         else:
             run = self._stateless(step, out, failing)
@@ -114,19 +127,19 @@ class StageLogic:
             case ProcessOp() as op:
                 tags = {read.output for _, read in self._graph.readers(step.name)} - {MAIN, ERRORS}
                 sides = {tag.removeprefix("tag:"): self._out(step, tag) for tag in tags}
-                return Processing(op, out, sides, failing)
+                return Processing(op, out, sides, failing, self._state_of(step))
             case RollingOp(aggregate=aggregate):
-                return Rolling(aggregate, out, failing)
+                return Rolling(aggregate, out, failing, self._state_of(step))
             case DedupOp():
-                return Deduplicating(out, failing)
+                return Deduplicating(out, failing, self._state_of(step))
             case AggregateOp(aggregate=aggregate, keyed=keyed):
-                return at_the_end.aggregating(aggregate, out, failing, keyed=keyed)
+                return at_the_end.aggregating(aggregate, out, failing, self._state_of(step), keyed=keyed)
             case PartialOp(aggregate=aggregate, keyed=keyed):
                 return at_the_end.partially(aggregate, out, failing, keyed=keyed)
             case FinalOp(aggregate=aggregate, keyed=keyed):
-                return at_the_end.finally_(aggregate, out, failing, keyed=keyed)
+                return at_the_end.finally_(aggregate, out, failing, self._state_of(step), keyed=keyed)
             case CoGroupOp(how=how):
-                return at_the_end.CoGrouping(how, out, failing)
+                return at_the_end.CoGrouping(how, out, failing, self._state_of(step))
         return None
 
     def _stateless(self, step: Step, out: Out, failing: Failing) -> Out:
@@ -173,7 +186,7 @@ class StageLogic:
         if edge in self.outbox:
             return None
         box = self.outbox[edge] = []
-        return box.extend
+        return box.extend if self._leaving is None else self._leaving(edge)
 
 
 def _with_sound_keys(keeper: Keeper, failing: Failing) -> Callable[[int, Sequence[Any]], None]:

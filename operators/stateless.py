@@ -79,9 +79,10 @@ def tolerant(expand: Callable[[Any], list[Any]], out: Out, failing: Failing) -> 
 
 def only(kinds: tuple[type, ...], out: Out) -> Out:
     """The records of these classes."""
+    wanted = kinds[0] if len(kinds) == 1 else kinds  # a tuple of one takes longer
 
     def run(records: Sequence[Any]) -> None:
-        if kept := [record for record in records if isinstance(record, kinds)]:
+        if kept := [record for record in records if isinstance(record, wanted)]:
             out(kept)
 
     return run

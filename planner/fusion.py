@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Hashable
 
 from heronpy.pipeline.graph import ENDS, STATEFUL, Graph, MapAsyncOp, ReadOp, Step
+from heronpy.planner.component_ends import is_component
 
 #: what never joins the stage before it
 _BEGINS = (ReadOp, MapAsyncOp, *STATEFUL, *ENDS)
@@ -23,7 +24,9 @@ def fused(graph: Graph) -> Graph:
 
     def stage(step: Step) -> str:
         before = {stage_of[read.step] for read in step.inputs}
-        begins = isinstance(step.op, _BEGINS) or any(read.rebalanced for read in step.inputs)
+        begins = isinstance(step.op, _BEGINS) or any(
+            read.rebalanced or is_component(graph[read.step].op) for read in step.inputs
+        )
         if not begins and len(before) == 1:
             (only,) = before
             if step.par is None or step.par == par_of[only]:

@@ -20,6 +20,7 @@ from heronpy.pipeline.graph import (
     StepInput,
     TableOp,
 )
+from heronpy.planner.component_ends import adapted
 from heronpy.planner.edge_keys import keyed
 from heronpy.planner.exchanges import exchanged
 from heronpy.planner.fusion import fused
@@ -76,7 +77,7 @@ def planned(graph: Graph) -> Graph:
     graph = read_only(checked(graph))
     # what only a table reads is in the plan of that table
     needed = dataclasses.replace(read_only(with_tables(graph)), unread=graph.unread)
-    return named(exchanged(fused(lifted(keyed(needed)))))
+    return named(exchanged(fused(lifted(keyed(adapted(needed))))))
 
 
 def with_tables(graph: Graph) -> Graph:

@@ -15,7 +15,7 @@ def named(graph: Graph) -> Graph:
     names: dict[str, str] = {}
     for stage, of_it in steps.items():
         namesake = next((step for step in of_it if isinstance(step.op, (ReadOp, *STATEFUL))), of_it[-1])
-        wanted = namesake.name.replace(":", ".")
+        wanted = namesake.name.replace(":", ".").replace("¹", ".partial")
         name, number = wanted, 2
         while name in names.values():
             name, number = f"{wanted}-{number}", number + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ from support.clusters.zookeeper import ZooKeeper
 from support.faults.power.synced_disk import compile_library
 
 from heronpy.kernel.machine.processes import process
+from heronpy.submissions import submissions
 
 pytest_plugins = ["support.suite.groups", "support.suite.record"]
 
@@ -65,6 +67,24 @@ def nothing_left(temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert _gone(lambda: _children() - children - running) == set(), "processes are left"
     assert _gone(lambda: _threads() - threads) == set(), "threads are left"
     assert _gone(lambda: _folders(temporary) - folders) == set(), "sockets folders are left"
+
+
+@pytest.fixture(autouse=True)
+def logging_unchanged() -> Iterator[None]:
+    """A test that sets up logging as a process of the engine does must not do so for the tests after it."""
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    yield
+    root.setLevel(level)
+    root.handlers[:] = handlers
+
+
+@pytest.fixture(autouse=True)
+def nothing_submitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that loads a file as an instance does must not make `run()` a no-op for the tests after it."""
+    monkeypatch.setattr(submissions, "ignored", False)
+    monkeypatch.setattr(submissions, "collected", None)
+    monkeypatch.setattr(submissions, "pipelines", [])
 
 
 @pytest.fixture(scope="session")

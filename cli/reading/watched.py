@@ -19,12 +19,12 @@ class PolledTopologies:
 
     def __init__(self, state: StateManager, topologies: Iterable[str]) -> None:
         self._state = state
-        self._topologies = list(topologies)
+        self.topologies = list(topologies)
         self._clients: dict[str, MasterClient] = {}
         self._open = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        for name in self._topologies:
+        for name in self.topologies:
             self._clients[name] = self._open.enter_context(MasterClient(self._state, name))
         return self
 

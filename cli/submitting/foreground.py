@@ -1,10 +1,11 @@
-"""Running a topology in the foreground: start it, watch it, end it when the user stops."""
+"""Running topologies in the foreground: start them, watch them, end them when the user stops."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 
 import click
@@ -13,36 +14,53 @@ from heronpy.cli.reading.asked_logs import are_here, open_logs
 from heronpy.cli.reading.topologies import open_state, where_logs_are
 from heronpy.cli.reading.watched import PolledTopologies
 from heronpy.cli.submitting.starting import start, take_down, tell_basis, warn
-from heronpy.cli.submitting.submission import prepare
+from heronpy.cli.submitting.submission import prepare, step_failure
 from heronpy.cli.views.component_output import ComponentOutput
 from heronpy.cli.views.live_table import watch
 from heronpy.cli.views.status_view import totals
 from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import StateError
+from heronpy.kernel.errors import StateError, UserError
+from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree.paths import FINISHED, Live, Tree
 from heronpy.kernel.tree.registrations import read
+from heronpy.stages.pipeline_keys import PIPELINE, PRINTS
+
+#: seconds between two looks for a step that has failed
+LOOK_FOR_FAILURES = 0.5
 
 
 def run_in_foreground(
-    config: Config, file: str, args: Sequence[str], *, name: str | None = None, seconds: float | None = None
+    config: Config,
+    file: str,
+    args: Sequence[str],
+    *,
+    name: str | None = None,
+    seconds: float | None = None,
+    plans: list[LogicalPlan] | None = None,
 ) -> None:
-    """Until the input has ended or Ctrl-C (SIGTERM, q, `seconds`); a second one ends processes at once."""
+    """Until the input has ended, a step of a pipeline has failed, or Ctrl-C (SIGTERM, q, `seconds`).
+
+    A second Ctrl-C ends processes at once. `plans`: the file has been loaded, and defines these.
+    """
     registry = installed()
-    prepared = prepare(config, registry, file, args, name)
+    prepared = prepare(config, registry, file, args, name, plans)
     warn(prepared)
     started: dict[str, ComponentOutput] = {}
     finished: list[TopologyStatus] = []
     with open_state(config, registry) as state, contextlib.ExitStack() as opened:
         tell_basis(config, state)
+        pipelines = {one.logical.name for one in prepared if _printing(one.logical) is not None}
+        watching = _Watching(state, pipelines=pipelines)
         try:
             for one in prepared:
                 topology = one.logical.name
                 launch = start(config, state, one, wait=True)
-                started[topology] = ComponentOutput(opened.enter_context(open_logs(config, topology)))
+                logs = opened.enter_context(open_logs(config, topology))
+                started[topology] = ComponentOutput(logs, _printing(one.logical))
                 click.echo(f"{topology} runs; logs: {where_logs_are(config, launch)}", err=True)
             with contextlib.suppress(KeyboardInterrupt):
                 watched = opened.enter_context(PolledTopologies(state, started))
@@ -51,7 +69,7 @@ def run_in_foreground(
                     lines=lambda: itertools.chain.from_iterable(one.new_lines() for one in started.values()),
                     footer="Ctrl-C stops the topology",
                     seconds=seconds,
-                    is_over=lambda: all(_has_finished(state, name) for name in started),
+                    is_over=lambda: watching.is_over(watched),
                 )
                 finished = [one for one in watched.statuses() if one.state == FINISHED]
             _say("")
@@ -59,14 +77,43 @@ def run_in_foreground(
             _stop(config, state, started)
         for status in finished:
             _say(totals(status))
+    if watching.failure is not None:
+        raise watching.failure
 
 
-def _has_finished(state: StateManager, name: str) -> bool:
-    """By the state tree, which is cheaper to ask than the master; damage of it is the master's to report."""
-    with contextlib.suppress(StateError):
-        live = read(state, Tree(name).live, Live)
-        return live is not None and live.state == FINISHED
-    return False
+class _Watching:
+    """Whether all that was started is over: finished, or stopped by a step that fails."""
+
+    def __init__(self, state: StateManager, *, pipelines: set[str]) -> None:
+        self._state, self._pipelines = state, pipelines
+        self._due = 0.0
+        self.failure: UserError | None = None
+
+    def is_over(self, watched: PolledTopologies) -> bool:
+        if self._pipelines and time.monotonic() >= self._due:
+            self._due = time.monotonic() + LOOK_FOR_FAILURES
+            self.failure = next(filter(None, map(self._failed, watched.statuses())), None)
+        return self.failure is not None or all(map(self._has_finished, watched.topologies))
+
+    def _failed(self, status: TopologyStatus) -> UserError | None:
+        if status.name not in self._pipelines:
+            return None
+        failures = (step_failure(one.error, one.traceback) for one in status.instances if one.error)
+        return next(filter(None, failures), None)
+
+    def _has_finished(self, name: str) -> bool:
+        """By the state tree, which is cheaper to ask than the master; the master reports damage of it."""
+        with contextlib.suppress(StateError):
+            live = read(self._state, Tree(name).live, Live)
+            return live is not None and live.state == FINISHED
+        return False
+
+
+def _printing(plan: LogicalPlan) -> list[str] | None:
+    """The components of a pipeline that print records; None if it is no pipeline."""
+    if not any(PIPELINE in component.config for component in plan.components):
+        return None
+    return [component.name for component in plan.components if component.config.get(PRINTS)]
 
 
 def _stop(config: Config, state: StateManager, started: Mapping[str, ComponentOutput]) -> None:
@@ -78,7 +125,7 @@ def _stop(config: Config, state: StateManager, started: Mapping[str, ComponentOu
         if keep_logs:
             with contextlib.suppress(OSError):
                 for line in output.new_lines():
-                    click.echo(line)
+                    click.echo(line.text, err=line.kind == "note")
             shutil.rmtree(work_folder(config, name), ignore_errors=True)
         _say(f"{name} is stopped, nothing is left")
 

@@ -56,16 +56,17 @@ def start(config: Config, state: StateManager, prepared: Prepared, *, wait: bool
         )
     except StartFailed as failure:
         progress.clear()
-        _show_failure(config, state, name, failure.who)
+        if failure.step_failure is None:
+            _show_failure(config, state, name, failure.who)
         kill_topology(
             config,
             state,
             name,
             config.number("kill.timeout"),
-            keep_logs=True,
+            keep_logs=failure.step_failure is None,
             keep_objects=prepared.inherits,
         )
-        raise
+        raise failure.step_failure or failure from None
     except KeyboardInterrupt:
         progress.say(f"stopping {name}")
         take_down(config, state, name, keep_objects=prepared.inherits)

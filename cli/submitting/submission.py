@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import time
@@ -51,6 +52,8 @@ ANSWER_TIMEOUT = 1.0
 
 #: seconds that a failed instance's own explanation may take to arrive
 LAST_WORDS = 2.0
+#: how heronpy.operators.failing describes a function that raised
+STEP_FAILED = re.compile(r"step '.*' failed at ")
 #: restarts of one process after which a start is given up
 HOPELESS = 3
 
@@ -69,28 +72,51 @@ class Prepared(NamedTuple):
 class StartFailed(UserError):
     """A process failed before the topology ran."""
 
-    def __init__(self, topology: str, who: str, cause: str) -> None:
+    def __init__(self, topology: str, who: str, cause: str, traceback: str = "") -> None:
         super().__init__(f"topology {topology!r} did not start: {who} failed: {cause}")
         #: the process whose log has more
         self.who = who
+        #: a step of a pipeline whose function raised says all that there is to say
+        self.step_failure = step_failure(cause, traceback)
+
+
+def step_failure(cause: str, traceback: str) -> UserError | None:
+    """The error of a pipeline's step, as a task has reported it; None if something else has failed."""
+    if not STEP_FAILED.match(cause):
+        return None
+    error = UserError(cause)
+    error.traceback = traceback
+    return error
 
 
 def prepare(
-    config: Config, registry: Registry, file: str, args: Sequence[str], name: str | None = None
+    config: Config,
+    registry: Registry,
+    file: str,
+    args: Sequence[str],
+    name: str | None = None,
+    plans: list[LogicalPlan] | None = None,
 ) -> list[Prepared]:
     """Load a file and pack what it defines: empty, if the script ended by itself, as with --help.
 
-    `name` renames the topology, if there is only one.
+    `name` renames the topology, if there is only one. `plans`: the file has been loaded, and defines these.
     """
     _refuse_unknown_plugins(config, registry)
-    if files := [arg for arg in args if arg.endswith(".py") and os.path.isfile(arg)]:
-        told = f"note: {', '.join(files)} is an argument of {file}, which alone is loaded"
-        click.echo(told, err=True)
-    topologies = load_topologies(file, args, {**config.topology, **config.component})
+    topologies = plans
+    if topologies is None:
+        note_files(file, args)
+        topologies = load_topologies(file, args, {**config.topology, **config.component})
     _refuse_unknown_components(config, topologies)
     if name is not None and topologies:
         topologies = [_renamed(topologies, file, name)]
     return [_packed(config, registry, topology) for topology in topologies]
+
+
+def note_files(file: str, args: Sequence[str]) -> None:
+    """Say so where an argument looks like a second file to load."""
+    if files := [arg for arg in args if arg.endswith(".py") and os.path.isfile(arg)]:
+        told = f"note: {', '.join(files)} is an argument of {file}, which alone is loaded"
+        click.echo(told, err=True)
 
 
 def submit(config: Config, state: StateManager, prepared: Prepared) -> TopologyLaunch:
@@ -203,7 +229,8 @@ def _failed(status: TopologyStatus) -> list[InstanceStatus]:
 def _refuse_failures(status: TopologyStatus) -> None:
     # the one that has a reason, if any does
     for instance in sorted(_failed(status), key=lambda failed: not failed.traceback):
-        raise StartFailed(status.name, instance.label, instance.error or f"it is {instance.state}")
+        cause = instance.error or f"it is {instance.state}"
+        raise StartFailed(status.name, instance.label, cause, instance.traceback)
 
 
 def _refuse_broken_engine(state: StateManager, name: str, last_words: Callable[[str], str]) -> None:

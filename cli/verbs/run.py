@@ -1,11 +1,11 @@
-"""heronpy run FILE: a topology in the foreground."""
+"""heronpy run FILE: pipelines or topologies in the foreground."""
 
 from __future__ import annotations
 
 import click
 
 from heronpy.cli.options import shortcut, takes_duration, takes_settings
-from heronpy.cli.submitting.foreground import run_in_foreground
+from heronpy.cli.submitting.pipelines import run_file
 from heronpy.kernel.config import Config
 
 
@@ -14,15 +14,23 @@ from heronpy.kernel.config import Config
 @click.argument("args", nargs=-1)
 @shortcut("--packing", "NAME", "Packing plugin.")
 @shortcut("--scheduler", "NAME", "Scheduler plugin.")
-@click.option("--name", help="Name of the topology, instead of its own.")
+@click.option("--runner", metavar="NAME", help="Where pipelines run: local (the default), engine, spark, …")
+@click.option("--name", help="Name of the pipeline or topology, instead of its own.")
 @takes_duration
 @shortcut("--timeout", "DURATION", "How long to wait until it runs, e.g. 30s.")
 @takes_settings
 def command(
-    config: Config, file: str, args: tuple[str, ...], name: str | None, seconds: float | None
+    config: Config,
+    file: str,
+    args: tuple[str, ...],
+    runner: str | None,
+    name: str | None,
+    seconds: float | None,
 ) -> None:
-    """Run the topologies that FILE defines, with a live table; Ctrl-C stops them, a second one at once.
+    """Run the pipelines and topologies that FILE defines; Ctrl-C stops them, a second one at once.
 
-    ARGS go to FILE as its sys.argv; those that begin with a dash come after --.
+    Pipelines run until their input has ended, in one process unless --runner says otherwise. Only what
+    sinks.printed() prints goes to standard output. A file with a topology runs on the engine, with a live
+    table. ARGS go to FILE as its sys.argv; those that begin with a dash come after --.
     """
-    run_in_foreground(config, file, args, name=name, seconds=seconds)
+    run_file(config, file, args, runner=runner, name=name, seconds=seconds)

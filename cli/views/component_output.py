@@ -3,31 +3,73 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Literal, NamedTuple
 
 from heronpy.cli.reading.log_tail import LogFollower, Logs
+from heronpy.stages.printing import BLOCK
 
 #: a line of the instance's logging, as container/processes/child.py formats it
 _LOGGED = re.compile(r"[-\d]{10} [:,\d]{12} (?P<level>[A-Z]+) \[(?P<logger>\S+)\] (?P<text>.*)")
 
 
+class OutputLine(NamedTuple):
+    """A record that a pipeline prints, what a component of a topology prints, or a note beside either."""
+
+    text: str
+    kind: Literal["record", "output", "note"]
+
+
 class ComponentOutput:
-    """Follows the logs of the tasks of one topology from their beginning."""
+    """Follows the logs of the tasks of one topology from their beginning.
 
-    def __init__(self, logs: Logs) -> None:
-        self._logs = logs
+    With `printing`, the topology is a pipeline, and these components print its records.
+    """
+
+    def __init__(self, logs: Logs, printing: Collection[str] | None = None) -> None:
+        self._logs, self._printing = logs, printing
         self._followers: dict[str, LogFollower] = {}
+        self._blocks: dict[str, _Blocks] = {}
+        self._shown: set[str] = set()
 
-    def new_lines(self) -> Iterator[str]:
-        """What came since the last call, each line behind its task: "count[1] | heron 12"."""
+    def new_lines(self) -> Iterator[OutputLine]:
+        """What came since the last call; what is no record stands behind its task: "count[1] | heron 12"."""
         for task, extent in sorted(self._logs.extents().items()):
             if not task.endswith("]"):
                 continue  # of a manager, not of a component
             follower = self._followers.setdefault(task, LogFollower(self._logs, task))
-            for line in follower.new_lines(extent):
-                shown = _as_shown(line)
-                if shown is not None:
-                    yield f"{task} | {shown}"
+            lines = follower.new_lines(extent)
+            if self._printing is not None and task.rpartition("[")[0] in self._printing:
+                blocks = self._blocks.setdefault(task, _Blocks(self._shown))
+                yield from (shown for line in lines if (shown := blocks.line(task, line)) is not None)
+            else:
+                yield from (shown for line in lines if (shown := self._plain(task, line)) is not None)
+
+    def _plain(self, task: str, line: str) -> OutputLine | None:
+        text = _as_shown(line)
+        kind: Literal["output", "note"] = "output" if self._printing is None else "note"
+        return None if text is None else OutputLine(f"{task} | {text}", kind)
+
+
+class _Blocks:
+    """The blocks of a task that prints records; each is shown once, also if another task prints it again."""
+
+    def __init__(self, shown: set[str]) -> None:
+        self._shown = shown
+        self._left = 0
+        self._again = False
+
+    def line(self, task: str, line: str) -> OutputLine | None:
+        if self._left:
+            self._left -= 1
+            return None if self._again else OutputLine(line, "record")
+        head = BLOCK.fullmatch(line)
+        if head is not None:
+            self._left, self._again = int(head["lines"]), head["name"] in self._shown
+            self._shown.add(head["name"])
+            return None
+        text = _as_shown(line)
+        return None if text is None else OutputLine(f"{task} | {text}", "note")
 
 
 def _as_shown(line: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from heronpy.cli.views import status_view
+from heronpy.cli.views.component_output import OutputLine
 from heronpy.cli.views.keyboard import keyboard
 from heronpy.cli.views.output import is_terminal, table
 from heronpy.cli.views.status_progress import progress
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: what is known now; empty when there is nothing to watch any more
 Fetch = Callable[[], Sequence[TopologyStatus]]
 #: lines that came since the last call
-Lines = Callable[[], Iterable[str]]
+Lines = Callable[[], Iterable[OutputLine]]
 
 REFRESH = 1.0
 #: seconds between two reports when the output is not a terminal
@@ -55,8 +55,8 @@ def watch(
 ) -> None:
     """Show until q is pressed, the time is over, nothing is left or `is_over`. Ctrl-C is the caller's.
 
-    Where there are lines of components to show, they are the result: a pipe gets them alone, and the table
-    goes to standard error.
+    Where there are lines of components to show, they are the result: a pipe gets them alone, and notes and
+    the table go to standard error.
     """
     until = float("inf") if seconds is None else time.monotonic() + seconds
     if is_terminal(sys.stdout):
@@ -101,13 +101,17 @@ def _watch_terminal(
                 return
 
 
-def _print_above(live: Live, lines: Iterable[str]) -> None:
+def _print_above(live: Live, lines: Iterable[OutputLine]) -> None:
+    """All records of pipelines, and of other lines as many as a person can read."""
     from rich.text import Text
 
-    coming = iter(lines)
-    for line in itertools.islice(coming, MOST_LINES):
-        live.console.print(Text(line))
-    if left_out := sum(1 for _ in coming):
+    left_out = 0
+    for shown, line in enumerate(lines, 1):
+        if shown <= MOST_LINES or line.kind == "record":
+            live.console.print(Text(line.text))
+        else:
+            left_out += 1
+    if left_out:
         live.console.print(Text(f"… and {left_out:,} lines more; heronpy logs shows them", style="dim"))
 
 
@@ -121,7 +125,7 @@ def _watch_pipe(fetch: Fetch, lines: Lines | None, until: float, is_over: Callab
                 return
             click.echo(snapshot(statuses, time.time()) + "\n", err=lines is not None)
         for line in lines() if lines is not None else ():
-            click.echo(line)
+            click.echo(line.text, err=line.kind == "note")
         time.sleep(min(LOOK_EVERY, max(0.0, until - now)))
 
 

@@ -99,7 +99,8 @@ def totals(status: TopologyStatus) -> str:
         counts += [f"emitted {emitted:,}"] if emitted or members[0].kind == "spout" else []
         counts += [f"failed {failed:,}"] if failed else []
         parts.append(f"{name} {', '.join(counts)}")
-    lost = f"; lost between {status.lost_min:,} and {status.lost_max:,}" if status.lost_max else ""
+    gone = status.lost_max and status.reliability != "effectively_once"  # else it has been replayed
+    lost = f"; lost between {status.lost_min:,} and {status.lost_max:,}" if gone else ""
     took = f" after {elapsed(status.at - status.running_since)}" if status.running_since else ""
     return f"{status.name} {status.state}{took}: {'; '.join(parts)}{lost}"
 

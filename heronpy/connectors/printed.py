@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TextIO
 
 from heronpy.connectors.sink import Sink, Writer
 
 
 @dataclass(frozen=True)
 class PrintedSink(Sink[object]):
-    """Prints `str(value)`. After a crash, values may be printed again."""
+    """Prints `str(value)`. The runner of the pipeline decides where and when: see the docs of each."""
 
     name = "printed"
 
@@ -21,7 +22,17 @@ class PrintedSink(Sink[object]):
 
 class _Printer(Writer[object]):
     def write(self, records: Sequence[object]) -> None:
-        sys.stdout.write("".join([f"{record}\n" for record in records]))
+        (_values or sys.stdout).write("".join([f"{record}\n" for record in records]))
 
     def flush(self) -> None:
-        sys.stdout.flush()
+        (_values or sys.stdout).flush()
+
+
+#: where values go in a process whose `sys.stdout` is for what the user's code prints
+_values: TextIO | None = None
+
+
+def print_values_to(stream: TextIO) -> None:
+    """Keep values apart from what else this process prints on `sys.stdout`."""
+    global _values
+    _values = stream

@@ -12,7 +12,7 @@ from typing import Any
 from heronpy.bolt import Bolt
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Component, LogicalPlan
-from heronpy.loading.user_module import MAIN, attribute_of, resolve_class
+from heronpy.loading.user_module import MAIN, attribute_of, find_class
 from heronpy.spout import Spout
 
 #: kind → the methods that the engine calls, and with what
@@ -27,14 +27,14 @@ def check_findable(plan: LogicalPlan, module: ModuleType) -> None:
     guarded = _guarded_classes(plan.source.file)
     for component in plan.components:
         _refuse_hidden(component, guarded, os.path.basename(plan.source.file))
-        _check_methods(component, class_of(component, plan, module))
+        _check_methods(component, class_of(component, module))
 
 
-def class_of(component: Component, plan: LogicalPlan, module: ModuleType) -> type[Any]:
+def class_of(component: Component, module: ModuleType) -> type[Any]:
     """A component's class in the process that loads the file."""
     if component.class_path.startswith(f"{MAIN}."):
         return attribute_of(module, component.class_path.removeprefix(f"{MAIN}."), component.class_path)
-    return resolve_class(plan.source, component.class_path)
+    return find_class(component.class_path)
 
 
 def _refuse_hidden(component: Component, guarded: set[str], file: str) -> None:

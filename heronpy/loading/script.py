@@ -7,37 +7,46 @@ import signal
 import sys
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import NamedTuple
 
 import msgspec
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan, Source
-from heronpy.loading.exchange import LoadRequest, Outcome, result_file, wanted_file
+from heronpy.loading.exchange import LoadRequest, Outcome
 from heronpy.loading.findable import check_findable, class_of
 from heronpy.loading.remedies import remedy
 from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
 from heronpy.logical_plan import to_logical_plan
+from heronpy.pipeline.graph import WriteOp
+from heronpy.pipeline.pipeline import Pipeline
 from heronpy.state import state_is_by_task
 from heronpy.submissions import submissions
 from heronpy.topology import Topology, TopologyType
 
 HOW_TO = (
-    "define a subclass of heronpy.Topology with specs in its body,"
+    "make a heronpy.Pipeline, define a subclass of heronpy.Topology with specs in its body,"
     " or call TopologyBuilder(…).build_and_submit()"
 )
 
 
-def main(folder: str) -> None:
-    """Load the file that FOLDER names and leave the outcome there."""
-    outcome = load(msgspec.json.decode(wanted_file(folder).read_bytes(), type=LoadRequest))
-    result_file(folder).write_bytes(msgspec.json.encode(outcome))
-
-
 def load(wanted: LoadRequest) -> Outcome:
-    """Run the file as `__main__`; this process is good for nothing else afterwards."""
-    source = wanted.source
-    name = os.path.basename(source.file)
+    """Run the file and plan what it defines."""
+    loaded = run_script(wanted.source)
+    return loaded if isinstance(loaded, Outcome) else planned_outcome(loaded, wanted)
+
+
+class LoadedFile(NamedTuple):
+    """What a file defines."""
+
+    module: ModuleType
+    topologies: list[type[Topology]]
+    pipelines: list[Pipeline]
+
+
+def run_script(source: Source) -> LoadedFile | Outcome:
+    """Run the file as `__main__`; this process is good for nothing else afterwards. An Outcome: it failed."""
     submitted = submissions.collect()
     module = ModuleType(MAIN)
     try:
@@ -45,18 +54,23 @@ def load(wanted: LoadRequest) -> Outcome:
         code = compiled(source.file)
         _become(module, source)
         exec(code, module.__dict__)
-        topologies = submitted or _defined_in(module)
-        if not topologies:
-            return Outcome(error=f"{name} has no topology", hint=HOW_TO)
     except SystemExit as stop:
         if stop.code == 2:
             return Outcome(usage=True)
         if stop.code not in (None, 0):
-            return _failed(stop, source)
-        topologies = submitted
+            return failed(stop, source)
+        # it may have ended in the middle, as after --help
+        return LoadedFile(module, submitted, [p for p in submissions.pipelines if _writes(p)])
     except BaseException as error:
-        return _failed(error, source, remedy(error, source.file))
-    return _planned(topologies, wanted, module)
+        return failed(error, source, remedy(error, source.file))
+    loaded = LoadedFile(module, submitted or _defined_in(module), submissions.pipelines)
+    if not loaded.topologies and not loaded.pipelines:
+        return Outcome(error=f"{os.path.basename(source.file)} has no pipeline and no topology", hint=HOW_TO)
+    return loaded
+
+
+def _writes(pipeline: Pipeline) -> bool:
+    return any(isinstance(step.op, WriteOp) for step in pipeline.graph().steps)
 
 
 def compiled(file: str) -> CodeType:
@@ -90,34 +104,47 @@ def _defined_in(module: ModuleType) -> list[type[Topology]]:
     return list(dict.fromkeys(found))
 
 
-def _planned(topologies: list[type[Topology]], wanted: LoadRequest, module: ModuleType) -> Outcome:
+def planned_outcome(loaded: LoadedFile, wanted: LoadRequest) -> Outcome:
+    """The plans of what was loaded."""
     plans = []
     try:
-        for topology in topologies:
+        for topology in [*loaded.topologies, *_stages_of(loaded)]:
             plan = to_logical_plan(topology, wanted.source, wanted.overrides)
-            check_findable(plan, module)
-            plans.append(_with_what_is_kept(plan, module))
+            check_findable(plan, loaded.module)
+            plans.append(_with_what_is_kept(plan, loaded.module))
     except UserError as error:
         return Outcome(error=str(error))
     except Exception as error:
-        return _failed(error, wanted.source)
+        return failed(error, wanted.source)
     return Outcome(plans=plans)
+
+
+def _stages_of(loaded: LoadedFile) -> list[type[Topology]]:
+    """The pipelines of a file as topologies of their stages."""
+    if not loaded.pipelines:
+        return []
+    from heronpy.stages.found_pipeline import planned_once
+    from heronpy.stages.stage_topology import topology_of
+
+    return [topology_of(planned_once(pipeline), os.cpu_count() or 1) for pipeline in loaded.pipelines]
 
 
 def _with_what_is_kept(plan: LogicalPlan, module: ModuleType) -> LogicalPlan:
     components = []
     for component in plan.components:
-        cls = class_of(component, plan, module)
+        cls = class_of(component, module)
         kept = msgspec.structs.replace(
             component,
             state_by_task=state_is_by_task(cls),
             keeps_objects=bool(getattr(cls, "keeps_objects", False)),
+            shapes=cls.shapes(component.config) if hasattr(cls, "shapes") else {},
         )
         components.append(kept)
     return msgspec.structs.replace(plan, components=tuple(components))
 
 
-def _failed(error: BaseException, source: Source, hint: str = "") -> Outcome:
+def failed(error: BaseException, source: Source, hint: str = "") -> Outcome:
+    """What became of a file that raised."""
     failure = describe_user_error(error, source)
     place = f" ({os.path.basename(failure.file)}, line {failure.line})" if failure.file else ""
     message = f"cannot load {os.path.basename(source.file)}: {failure.message}{place}"

@@ -42,9 +42,9 @@ def describe_user_error(error: BaseException, source: Source = Source()) -> User
     if file:
         inside = f" in {function}" if function and function != "<module>" else ""
         where = f" ({os.path.basename(file)}:{line}{inside})"
-    return UserFailure(
-        summary=f"{message}{where}", file=file, line=line, traceback=_user_traceback(error), message=message
-    )
+    if isinstance(error, UserError) and error.traceback:  # it names the user's line itself
+        return UserFailure(message, file, line, error.traceback, message)
+    return UserFailure(f"{message}{where}", file, line, _user_traceback(error), message)
 
 
 def _name_fields(error: BaseException | None) -> None:

@@ -45,11 +45,17 @@ def put_paths_first(source: Source) -> None:
 
 
 def resolve_class(source: Source, class_path: str) -> type[Any]:
-    """The class at a dotted path; the module `__main__` is the submitted file."""
+    """The class at a dotted path; the module `__main__` is the submitted file.
+
+    The stages of a pipeline are classes of heronpy's that run functions of the submitted file.
+    """
     if class_path.startswith(f"{MAIN}."):
         return attribute_of(import_user_module(source), class_path.removeprefix(f"{MAIN}."), class_path)
     prepare_process(source)
-    return find_class(class_path)
+    found = find_class(class_path)
+    if getattr(found, "runs_steps", False):
+        import_user_module(source)
+    return found
 
 
 def find_class(class_path: str) -> type[Any]:

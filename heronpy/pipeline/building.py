@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
+from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.names import checked_name
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.graph import Graph, OnError, Op, ReadOp, Site, Step, StepInput
+
+#: "10s", seconds or a timedelta
+Duration: TypeAlias = str | float | datetime.timedelta
 
 
 class Steps:
@@ -111,6 +116,16 @@ def checked_function(word: str, fn: Callable[..., Any], *, many: bool = False) -
         f"{word} takes a function that returns one value, and {called} yields",
         hint=f".flat_map({called})",
     )
+
+
+def checked_duration(word: str, given: Duration) -> float:
+    """The seconds of a duration; refuses what is none, and no time at all."""
+    try:
+        seconds = parse_duration(given.total_seconds() if isinstance(given, datetime.timedelta) else given)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    refuse_unless(seconds > 0, f"{word}={given!r} is not a duration", hint="'10s', seconds or a timedelta")
+    return seconds
 
 
 def checked_end(word: str, end: object, kind: type, *, hint: str) -> None:

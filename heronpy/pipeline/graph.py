@@ -86,6 +86,10 @@ class MapAsyncOp:
     fn: Callable[[Any], Awaitable[Any]]
     at_once: int
     ordered: bool
+    #: seconds that one call may take; None: for ever
+    timeout: float | None = None
+    #: further calls for a record whose call failed
+    retries: int = 0
     word = "map_async"
 
 
@@ -278,6 +282,13 @@ class Graph:
 
     def __getitem__(self, name: str) -> Step:
         return next(step for step in self.steps if step.name == name)
+
+    def every_step(self) -> Iterator[Step]:
+        """The steps of the plan, and those of the tables of its hash joins."""
+        for step in self.steps:
+            yield step
+            if isinstance(step.op, HashJoinOp) and step.op.table is not None:
+                yield from step.op.table.every_step()
 
     def readers(self, name: str) -> Iterator[tuple[Step, StepInput]]:
         """Who reads a step, and how."""

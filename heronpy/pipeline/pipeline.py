@@ -6,7 +6,6 @@ import importlib
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from heronpy.connectors import Source
-from heronpy.kernel.errors import did_you_mean
 from heronpy.kernel.names import checked_name
 from heronpy.pipeline.building import Steps, checked_end, refuse_unless
 from heronpy.pipeline.graph import Graph, ReadOp
@@ -15,8 +14,8 @@ from heronpy.submissions import submissions
 
 T = TypeVar("T")
 Guarantee: TypeAlias = Literal["at_most_once", "at_least_once", "effectively_once"]
-#: a pipeline is written without what runs it, so runners are found by name
-RUNNERS = {"local": ("heronpy.plugins.runner.local", "run_here")}
+#: a pipeline is written without what runs it, which is found by name
+RUNNING = "heronpy.loading.running"
 GUARANTEES = ("at_most_once", "at_least_once", "effectively_once")
 
 
@@ -55,6 +54,7 @@ class Pipeline:
         )
         self.guarantee, self.key_groups, self.config = guarantee, key_groups, config
         self._steps = Steps(name)
+        submissions.made(self)
 
     def read(self, source: Source[T], *, name: str | None = None, par: int | None = None) -> Stream[T]:
         """The stream of a source's records."""
@@ -67,13 +67,10 @@ class Pipeline:
         return self._steps.graph()
 
     def run(self, runner: str | None = None) -> None:
-        """Run in this process until the input has ended: the last line of a file for `python file.py`.
+        """Run until the input has ended: the last line of a file for `python file.py`.
 
-        Where the file is only loaded, by `heronpy submit` or in a task of the engine, it does nothing.
+        `runner` is "local" by default: this process. Where the file is loaded by a command, as with `heronpy
+        run` or `heronpy submit`, or in a task of the engine, it does nothing.
         """
-        name = runner or "local"
-        msg = f"the runner {name!r} cannot be called from a program{did_you_mean(name, RUNNERS)}"
-        refuse_unless(name in RUNNERS, msg, hint=f"heronpy run FILE.py --runner {name}")
-        if submissions.collected is None and not submissions.ignored:
-            module, function = RUNNERS[name]
-            getattr(importlib.import_module(module), function)(self.graph())
+        if not submissions.loading:
+            importlib.import_module(RUNNING).run_from_program(self.graph(), runner or "local")

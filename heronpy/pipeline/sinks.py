@@ -4,11 +4,12 @@
 from typing import Any
 
 from heronpy.connectors.collected import CollectedSink
+from heronpy.connectors.components import BoltSink as bolt
 from heronpy.connectors.files.folder import FolderSink as files
 from heronpy.connectors.printed import PrintedSink as printed
 from heronpy.connectors.sqlite.database import DatabaseSink as sqlite
 
-__all__ = ["collected", "files", "printed", "sqlite"]
+__all__ = ["bolt", "collected", "files", "printed", "sqlite"]
 
 
 def collected() -> CollectedSink[Any]:

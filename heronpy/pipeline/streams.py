@@ -10,8 +10,10 @@ from heronpy.kernel.errors import UserError
 from heronpy.pipeline import agg
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.building import (
+    Duration,
     Steps,
     checked_aggregate,
+    checked_duration,
     checked_end,
     checked_end_of_input,
     checked_function,
@@ -197,13 +199,20 @@ class Stream(Generic[T_co]):
         *,
         at_once: int,
         ordered: bool = True,
+        timeout: Duration | None = None,
+        retries: int = 0,
         name: str | None = None,
         par: int | None = None,
         on_error: OnError = "fail",
     ) -> Stream[U]:
         """One record for each, by awaiting, with at most `at_once` calls under way: requests, look-ups.
 
-        Results keep the order of their records unless `ordered=False`.
+        Results keep the order of their records unless `ordered=False`. A call that raises, or takes longer
+        than `timeout` ("10s", seconds or a timedelta), is made `retries` times more, after 0.1 s, 0.2 s, 0.4
+        s and so on up to 10 s, less up to half of it by chance; meanwhile it keeps its place among `at_once`.
+
+        No call is under way at a checkpoint: those of the records that came before its barrier are waited
+        for. After a crash, calls for records behind the last checkpoint are made again.
 
         >>> async def look_up(word: str) -> int:
         ...     return len(word)  # await session.get(…)
@@ -216,7 +225,13 @@ class Stream(Generic[T_co]):
             hint="async def look_up(record): …",
         )
         refuse_unless(at_once >= 1, f"map_async with at_once={at_once} never calls", hint="at_once=100")
-        op = MapAsyncOp(fn, at_once, ordered)
+        refuse_unless(
+            isinstance(retries, int) and retries >= 0,
+            f"map_async: retries={retries!r} is not a number of further calls",
+            hint="retries=3",
+        )
+        limit = None if timeout is None else checked_duration("map_async: timeout", timeout)
+        op = MapAsyncOp(fn, at_once, ordered, limit, retries)
         return self._then(op, fn, name=name, par=par, on_error=on_error)
 
     @overload

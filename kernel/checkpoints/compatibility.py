@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 import msgspec
 
 from heronpy.kernel.checkpoints.manifest import Manifest
+from heronpy.kernel.checkpoints.state_shapes import reshaped
 from heronpy.kernel.errors import UserError, did_you_mean
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.state_transfer import not_divisible
@@ -92,7 +93,7 @@ def _no_place(manifest: Manifest, plan: LogicalPlan, name: str) -> str:
         return f"state by keys of {name!r}, which {why}"
     if name in opaque(manifest) and found.state_by_keys:
         return f"a state for each task of {name!r}, which keeps its state by keys now"
-    return ""
+    return reshaped(manifest.shapes.get(name, {}), found.shapes)
 
 
 def _undivided(manifest: Manifest, plan: LogicalPlan, name: str) -> str:

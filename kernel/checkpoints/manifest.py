@@ -9,6 +9,7 @@ from heronpy.kernel.checkpoints.object_names import MANIFEST, REF, checkpoint_pr
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.errors import CheckpointDamaged, ObjectMissing
 from heronpy.kernel.formats import MANIFEST as MANIFEST_FORMAT
+from heronpy.kernel.plans.logical import StateShape
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 
 
@@ -39,6 +40,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[SavedTask, ...] = ()
     #: how many transactions with the outside are committed once it is complete
     transactions: int = 0
+    #: component → step → what it keeps, of a pipeline
+    shapes: dict[str, dict[str, StateShape]] = {}
 
     def parts(self) -> dict[str, StoredPart]:
         """Every object that it names, once."""

@@ -7,6 +7,7 @@ from heronpy.kernel.plans.logical import (
     Input,
     LogicalPlan,
     Source,
+    StateShape,
 )
 from heronpy.kernel.plans.packing import ContainerPlan, InstancePlan, PackingPlan, Resources, union
 from heronpy.kernel.plans.physical import PhysicalPlan, PlacedTask, affected, moves, next_plan, physical_plan
@@ -24,6 +25,7 @@ __all__ = [
     "PlacedTask",
     "Resources",
     "Source",
+    "StateShape",
     "affected",
     "moves",
     "next_plan",

@@ -43,6 +43,17 @@ class Input(msgspec.Struct, frozen=True):
     grouping: DeclaredGrouping
 
 
+class StateShape(msgspec.Struct, frozen=True):
+    """What a step of a pipeline keeps for each key, as far as it is known when the file is loaded."""
+
+    #: "class Seller", "aggregate sum"
+    kind: str
+    #: name → type, of a class that declares its fields
+    fields: dict[str, str] = {}
+    #: fields that have a default
+    defaults: tuple[str, ...] = ()
+
+
 class Component(msgspec.Struct, frozen=True):
     """A spout or a bolt."""
 
@@ -63,6 +74,8 @@ class Component(msgspec.Struct, frozen=True):
     state_by_task: bool = False
     #: whether its class puts objects of its own into the checkpoint store
     keeps_objects: bool = False
+    #: step → what it keeps, of a stage of a pipeline
+    shapes: dict[str, StateShape] = {}
 
     @property
     def by_fields(self) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
     from heronpy.kernel.plugin.metric_sink import MetricSink
     from heronpy.kernel.plugin.resource_manager import ResourceManager
+    from heronpy.kernel.plugin.runner import Runner
     from heronpy.kernel.plugin.scheduler import Scheduler
     from heronpy.kernel.plugin.state_manager import StateManager
     from heronpy.kernel.plugin.uploader import Uploader
@@ -51,6 +52,11 @@ def heron_checkpoint_stores() -> Mapping[str, type[CheckpointStore]]:  # type: i
 @hookspec
 def heron_uploaders() -> Mapping[str, type[Uploader]]:  # type: ignore[empty-body]
     """Uploaders for the setting `upload.uploader`. Called once when the registry is loaded."""
+
+
+@hookspec
+def heron_runners() -> Mapping[str, type[Runner]]:  # type: ignore[empty-body]
+    """Runners of pipelines for `--runner`. Called once when the registry is loaded."""
 
 
 @hookspec

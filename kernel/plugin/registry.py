@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
     from heronpy.kernel.plugin.metric_sink import MetricSink
     from heronpy.kernel.plugin.resource_manager import ResourceManager
+    from heronpy.kernel.plugin.runner import Runner
     from heronpy.kernel.plugin.scheduler import Scheduler
     from heronpy.kernel.plugin.state_manager import StateManager
     from heronpy.kernel.plugin.uploader import Uploader
@@ -35,6 +36,7 @@ KINDS = {
     "heron_metric_sinks": "metric sink",
     "heron_checkpoint_stores": "checkpoint store",
     "heron_uploaders": "uploader",
+    "heron_runners": "runner",
     "heron_cli_commands": "command",
 }
 
@@ -126,6 +128,9 @@ class Registry:
 
     def uploader(self, name: str) -> type[Uploader]:
         return cast("type[Uploader]", self.provided("uploader", name).value)
+
+    def runner(self, name: str) -> type[Runner]:
+        return cast("type[Runner]", self.provided("runner", name).value)
 
     def listing(self) -> list[Provided]:
         """Everything provided, by kind and name."""

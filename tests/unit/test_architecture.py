@@ -15,7 +15,17 @@ from grpc_tools import protoc  # type: ignore[import-untyped]
 from support.suite.wall_clock import MODULE, wall_clock_reads
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli", "planner", "operators")
+FOLDERS = (
+    "kernel",
+    "plugins",
+    "stream_manager",
+    "instances",
+    "container",
+    "cli",
+    "planner",
+    "operators",
+    "stages",
+)
 GENERATED = {ROOT / "kernel/protocol/control_pb2.py"}
 API = [
     path

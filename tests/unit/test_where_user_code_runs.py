@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("kernel", "plugins", "stream_manager", "instances", "container", "cli", "planner", "operators")
+FOLDERS = (
+    "kernel",
+    "plugins",
+    "stream_manager",
+    "instances",
+    "container",
+    "cli",
+    "planner",
+    "operators",
+    "stages",
+)
 ENGINE = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 PUBLIC = [
     path

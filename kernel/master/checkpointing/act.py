@@ -131,6 +131,7 @@ class CheckpointAct:
                 SavedTask(task.id, task.component, task.index, current.parts[task.id]) for task in plan.tasks
             ),
             transactions=sum(current.transactions.values()),
+            shapes={each.name: each.shapes for each in plan.logical.components if each.shapes},
         )
         self._writing = True
         seconds = now - current.began

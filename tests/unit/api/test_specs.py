@@ -15,7 +15,6 @@ from heronpy.kernel.plans import Input, Source
 from heronpy.logical_plan import to_logical_plan
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stream import CustomGrouping, GroupingType
-from heronpy.submissions import submissions
 from heronpy.topology import TopologyType
 
 
@@ -279,10 +278,7 @@ def test_the_base_class_cannot_be_submitted() -> None:
         Topology.write()
 
 
-def test_run_by_hand_a_file_says_how_to_submit_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(submissions, "ignored", False)
+def test_run_by_hand_a_file_says_how_to_submit_it(capsys: pytest.CaptureFixture[str]) -> None:
     builder = TopologyBuilder("by-hand")
     builder.add_spout("words", Words, 1)
     builder.build_and_submit()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from heronpy.loading import user_module
-from heronpy.submissions import submissions
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +15,6 @@ def _clean_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "argv", list(sys.argv))
     monkeypatch.setattr(user_module, "_imported", {})
-    monkeypatch.setattr(submissions, "ignored", False)
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:

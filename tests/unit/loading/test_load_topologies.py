@@ -12,7 +12,7 @@ import pytest
 
 from heronpy.kernel.errors import TopologyError, UsageError
 from heronpy.loading import LoadError, import_user_module, load_topologies, resolve_class
-from heronpy.loading.load import _status_of
+from heronpy.loading.file_process import _status_of
 
 HEAD = """\
 import sys
@@ -205,8 +205,8 @@ FAILURES = {
     ),
     "no topology": (
         "",
-        "wordcount.py has no topology (try: define a subclass of heronpy.Topology with specs in its body,"
-        " or call TopologyBuilder(…).build_and_submit())",
+        "wordcount.py has no pipeline and no topology (try: make a heronpy.Pipeline, define a subclass of"
+        " heronpy.Topology with specs in its body, or call TopologyBuilder(…).build_and_submit())",
     ),
     "a class inside a function": (
         "def make():\n    class Hidden(Spout):\n        outputs = ['a']\n    return Hidden\n"
@@ -357,7 +357,7 @@ def test_a_ctrl_c_waits_until_the_file_begins(write: Write) -> None:
         import signal
         assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
         """)
-    with pytest.raises(LoadError, match=r"wordcount.py has no topology"):
+    with pytest.raises(LoadError, match=r"wordcount.py has no pipeline and no topology"):
         load_topologies(file)
 
 

@@ -161,6 +161,18 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda s: s.map_async(look_up, at_once=0),
         "map_async with at_once=0 never calls (try: at_once=100)",
     ),
+    "no number of further calls": (
+        lambda s: s.map_async(look_up, at_once=1, retries=-1),
+        "map_async: retries=-1 is not a number of further calls (try: retries=3)",
+    ),
+    "a time limit without a unit": (
+        lambda s: s.map_async(look_up, at_once=1, timeout="10"),
+        "map_async: timeout='10' is not a duration (try: '10s', seconds or a timedelta)",
+    ),
+    "a time limit of nothing": (
+        lambda s: s.map_async(look_up, at_once=1, timeout=0),
+        "map_async: timeout=0 is not a duration (try: '10s', seconds or a timedelta)",
+    ),
     "top of none": (lambda s: s.top(0, by=len), "agg.top(0, …) keeps nothing (try: agg.top(1, …))"),
 }
 

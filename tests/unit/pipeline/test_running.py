@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import doctest
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from heronpy import UserError
 from heronpy.operators.failing import StepFailed
 from heronpy.pipeline import Context, Pipeline, Tag, pipeline, sinks, sources
+from heronpy.stages.call_loop import pause_after
 from heronpy.submissions import submissions
 
 WORD_COUNT = """\
@@ -58,11 +60,18 @@ def test_where_a_file_is_only_loaded_run_does_nothing(monkeypatch: pytest.Monkey
     assert kept.records == [1]
 
 
-def test_a_runner_that_is_not_for_programs_is_refused() -> None:
-    with pytest.raises(
-        UserError, match=r"^the runner 'engine' cannot be called from a program \(known: local\)"
-    ):
+def test_a_runner_that_programs_cannot_call_or_that_is_not_there_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["wordcount.py"])
+    with pytest.raises(UserError) as caught:
         Pipeline("p").run("engine")
+    assert str(caught.value) == (
+        "the runner 'engine' cannot be called from a program"
+        " (try: heronpy run wordcount.py --runner engine, or heronpy submit wordcount.py)"
+    )
+    with pytest.raises(UserError, match=r"^no runner plugin named 'locla'; did you mean 'local'\?$"):
+        Pipeline("p").run("locla")
 
 
 def test_several_sources_and_sinks_run_side_by_side() -> None:
@@ -158,3 +167,53 @@ def test_a_call_that_fails_ends_the_run_or_is_set_aside() -> None:
         StepFailed, match=r"^step 'call' failed at test_running.py:\d+: ZeroDivisionError: .*, for"
     ):
         strict.run()
+
+
+def test_a_call_is_made_again_until_it_has_a_result_or_no_try_is_left() -> None:
+    calls: list[int] = []
+
+    async def at_the_third(n: int) -> int:
+        calls.append(n)
+        if n == 0 or calls.count(n) < 3:
+            msg = "busy"
+            raise ConnectionError(msg)
+        return n
+
+    p, kept, aside = Pipeline("p"), sinks.collected(), sinks.collected()
+    called = p.read(sources.items([1, 0])).map_async(at_the_third, at_once=2, retries=2, on_error="aside")
+    called.write(kept)
+    called.errors.map(lambda failed: (failed.record, failed.error)).write(aside)
+    p.run()
+    assert (kept.records, aside.records) == ([1], [(0, "ConnectionError: busy")])
+    assert sorted(calls) == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("timeout", ["10ms", 0.01, datetime.timedelta(milliseconds=10)])
+def test_a_call_without_an_answer_in_time_has_failed(timeout: str | float | datetime.timedelta) -> None:
+    async def answer(n: int) -> int:
+        if n == 2:
+            await asyncio.Event().wait()
+        if n == 3:
+            raise TimeoutError("of its own")  # noqa: EM101
+        return n
+
+    p, kept, aside = Pipeline("p"), sinks.collected(), sinks.collected()
+    answers = p.read(sources.items([1, 2, 3])).map_async(
+        answer, at_once=2, timeout=timeout, on_error="aside", name="ask"
+    )
+    answers.write(kept)
+    answers.errors.map(lambda failed: (failed.record, failed.error)).write(aside)
+    p.run()
+    assert kept.records == [1]
+    assert sorted(aside.records) == [
+        (2, "TimeoutError: no answer within 10ms"),
+        (3, "TimeoutError: of its own"),
+    ]
+
+
+def test_pauses_between_calls_double_up_to_ten_seconds_and_differ_by_chance() -> None:
+    assert [pause_after(tries, chance=1.0) for tries in range(9)] == [
+        *(0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4),
+        *(10.0, 10.0),
+    ]
+    assert [pause_after(tries, chance=0.0) for tries in (0, 1, 20)] == [0.05, 0.1, 5.0]

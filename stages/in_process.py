@@ -1,0 +1,189 @@
+"""A plan run in the calling process: by the runner `local`, and by tasks, for the table of a hash join."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from heronpy.connectors import Reader, Sink, Writer
+from heronpy.kernel.plugin import RunTotals
+from heronpy.operators.failing import StepFailed
+from heronpy.operators.stage_logic import Edge, StageLogic, edge_of
+from heronpy.pipeline.graph import Graph, HashJoinOp, ReadOp, Step, TableOp, WriteOp
+from heronpy.planner.planning import PlannedStage, stages
+from heronpy.stages.calls import Calls
+
+#: records that a source is asked for at once
+BATCH = 4096
+#: how often sinks make visible what they have, in seconds
+COMMIT_EVERY = 1.0
+#: how long sources that have nothing now are left alone
+IDLE = 0.01
+
+
+class InProcessRun:
+    """One run of a plan: rows go from stage to stage as soon as they are made, without frames."""
+
+    def __init__(self, plan: Graph, held: contextlib.ExitStack, calls: Calls) -> None:
+        self._plan, self._held, self._calls = plan, held, calls
+        self._writers: list[tuple[Step, Writer[Any]]] = []
+        self._read: Counter[str] = Counter()
+        self._written: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+        #: the rows of a plan that makes a table
+        self.table: list[Any] = []
+        tables = {
+            step.name: self._rows_of(step.op.table)
+            for step in plan.steps
+            if isinstance(step.op, HashJoinOp) and step.op.table is not None
+        }
+        ends = {step.name: end for step in plan.steps if (end := self._end_of(step)) is not None}
+        self._stages = stages(plan)
+        self._logic = {
+            stage.name: StageLogic(plan, stage.name, tables=tables, ends=ends, awaiting=calls.step)
+            for stage in self._stages
+        }
+        self._readers_of: dict[Edge, list[tuple[str, str, int]]] = {}
+        #: stage → stages that it still gets rows from
+        self._before: dict[str, set[str]] = {stage.name: set() for stage in self._stages}
+        for stage in self._stages:
+            for step, read in stage.inputs:
+                self._readers_of.setdefault(edge_of(read), []).append((stage.name, step.name, read.slot))
+                self._before[stage.name].add(plan[read.step].stage)
+
+    def run(self) -> None:
+        sources = deque(self._open(stage) for stage in self._stages if stage.kind == "spout")
+        due = time.monotonic() + COMMIT_EVERY
+        while sources:
+            moved = False
+            for _ in range(len(sources)):
+                source = sources.popleft()
+                moved = source.turn(self._feed) or moved
+                if source.splits:
+                    sources.append(source)
+                else:
+                    self._end(source.step.stage)
+            if time.monotonic() >= due:
+                self._commit()
+                due = time.monotonic() + COMMIT_EVERY
+            if not moved:
+                time.sleep(IDLE)
+        self._commit()
+
+    def totals(self) -> RunTotals:
+        """What was done so far, with what was done for tables."""
+        failed = self._failed.copy()
+        for logic in self._logic.values():
+            failed.update(logic.failed)
+        return RunTotals(dict(self._read), dict(self._written), dict(failed))
+
+    def _rows_of(self, table: Graph) -> Sequence[Any]:
+        with contextlib.ExitStack() as held:
+            run = InProcessRun(table, held, self._calls)
+            run.run()
+        totals = run.totals()
+        self._read.update(totals.read)
+        self._failed.update(totals.failed)
+        return run.table
+
+    def _end_of(self, step: Step) -> Callable[[Sequence[Any]], None] | None:
+        if isinstance(step.op, TableOp):
+            return self.table.extend
+        if not isinstance(step.op, WriteOp):
+            return None
+        with _blamed_on(step):
+            writer = self._held.enter_context(_opened(step.op.sink, f"{self._plan.name}-{step.stage}-0"))
+        self._writers.append((step, writer))
+        self._written[step.name] = 0
+
+        def write(records: Sequence[Any]) -> None:
+            with _blamed_on(step):
+                writer.write(records)
+            self._written[step.name] += len(records)
+
+        return write
+
+    def _open(self, stage: PlannedStage) -> _OpenSource:
+        step = stage.steps[0]
+        assert isinstance(step.op, ReadOp)
+        self._read[step.name] += 0
+        with _blamed_on(step):
+            reader = self._held.enter_context(contextlib.closing(step.op.source.open()))
+            splits = step.op.source.splits()
+            reader.assign(dict.fromkeys(splits))
+        return _OpenSource(step, reader, set(splits))
+
+    def _feed(self, step: Step, rows: Sequence[Any]) -> None:
+        self._read[step.name] += len(rows)
+        self._logic[step.stage].take(step.name, 0, rows)
+        self._forward(step.stage)
+
+    def _forward(self, stage: str) -> None:
+        """Rows that left a stage, to their readers and on, until none is on its way."""
+        waiting = deque(self._logic[stage].fetch().items())
+        while waiting:
+            edge, rows = waiting.popleft()
+            for reader, step, slot in self._readers_of[edge]:
+                self._logic[reader].take(step, slot, rows)
+                waiting.extend(self._logic[reader].fetch().items())
+
+    def _end(self, stage: str) -> None:
+        """A stage whose inputs have ended speaks its last, and so do those that waited for it alone."""
+        self._logic[stage].end()
+        self._forward(stage)
+        for later, before in self._before.items():
+            if stage in before:
+                before.remove(stage)
+                if not before:
+                    self._end(later)
+
+    def _commit(self) -> None:
+        for step, writer in self._writers:
+            with _blamed_on(step):
+                if handle := writer.prepare(1):
+                    writer.commit(handle)
+
+
+@contextlib.contextmanager
+def _blamed_on(step: Step) -> Iterator[None]:
+    """What a source or sink raises, with its step and the line that it was written on."""
+    try:
+        yield
+    except Exception as error:
+        raise StepFailed(step.name, step.site, error) from error
+
+
+@contextlib.contextmanager
+def _opened(sink: Sink[Any], owner: str) -> Iterator[Writer[Any]]:
+    """A writer; of a run that fails or is interrupted, nothing stays but what was committed."""
+    with contextlib.closing(sink.open(owner)) as writer:
+        writer.recover(())
+        try:
+            yield writer
+        except BaseException:
+            writer.abort()
+            raise
+
+
+class _OpenSource:
+    """A source that is being read."""
+
+    def __init__(self, step: Step, reader: Reader[Any], splits: set[str]) -> None:
+        self.step, self._reader = step, reader
+        #: those that have not ended
+        self.splits = splits
+
+    def turn(self, feed: Callable[[Step, Sequence[Any]], None]) -> bool:
+        """Whether there was something to read."""
+        with _blamed_on(self.step):
+            chunk = self._reader.poll(BATCH)
+        if chunk is None:
+            return False
+        if chunk.records:
+            feed(self.step, chunk.records)
+        if chunk.ended:
+            self.splits.discard(chunk.split)
+        return bool(chunk.records) or chunk.ended

@@ -1,0 +1,12 @@
+"""Config of a component that is a stage of a pipeline."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: the pipeline, the stage, and the steps of the stage as they were submitted
+PIPELINE: Final = "pipeline.name"
+STAGE: Final = "pipeline.stage"
+STEPS: Final = "pipeline.steps"
+#: whether it prints records, which `heronpy run` shows
+PRINTS: Final = "pipeline.prints"

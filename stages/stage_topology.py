@@ -1,0 +1,90 @@
+"""A planned pipeline as a topology: a component for each stage, a stream for each edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heronpy.connectors.printed import PrintedSink
+from heronpy.constants import TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
+from heronpy.kernel.plugin.runner import UnsupportedOnRunner
+from heronpy.loading.running import check_ends
+from heronpy.operators.stage_logic import edge_of
+from heronpy.pipeline.graph import Graph, ReadOp, WriteOp
+from heronpy.planner.planning import PlannedStage
+from heronpy.spec import GlobalStreamId, HeronComponentSpec
+from heronpy.stages.found_pipeline import PlannedPipeline, signature
+from heronpy.stages.pipeline_keys import PIPELINE, PRINTS, STAGE, STEPS
+from heronpy.stages.stage_streams import GROUPINGS, streams_of
+from heronpy.stages.tasks.stage_bolt import StageBolt
+from heronpy.stages.tasks.stage_sink import StageSink
+from heronpy.stages.tasks.stage_spout import StageSpout
+from heronpy.stream import AnyGrouping, Stream
+from heronpy.topology import Topology, TopologyBuilder
+
+#: the runner that carries out these topologies
+ENGINE = "engine"
+
+
+def topology_of(found: PlannedPipeline, cores: int) -> type[Topology]:
+    """The topology of a pipeline; its sources and sinks are asked whether they are there."""
+    check(found)
+    builder = TopologyBuilder(found.pipeline.name)
+    for stage in found.stages.values():
+        builder.add_spec(_component(found, stage, cores))
+    builder.set_config(
+        {
+            TOPOLOGY_RELIABILITY_MODE: found.pipeline.guarantee,
+            TOPOLOGY_KEY_GROUPS: found.pipeline.key_groups,
+            **found.pipeline.config,
+        }
+    )
+    return builder.build()
+
+
+def check(found: PlannedPipeline) -> None:
+    """Refuse what the engine cannot carry, and sources and sinks that are not there."""
+    first = found.plan.steps[0]
+    if found.pipeline.guarantee == "at_least_once":
+        hint = "guarantee='effectively_once', which repeats nothing either, or 'at_most_once'"
+        raise UnsupportedOnRunner(ENGINE, "guarantee 'at_least_once'", first.name, first.site, hint=hint)
+    check_ends(found.plan)
+
+
+def _component(found: PlannedPipeline, stage: PlannedStage, cores: int) -> HeronComponentSpec:
+    plan, first = found.plan, stage.steps[0]
+    par = stage.tasks(cores, {step: len(splits) for step, splits in found.splits.items()})
+    config: dict[str, Any] = {PIPELINE: found.pipeline.name, STAGE: stage.name, STEPS: signature(stage)}
+    match first.op:
+        case ReadOp(source=source) | WriteOp(sink=source) if getattr(source, "component", None) is not None:
+            return _of_the_user(plan, stage, par)
+    outputs = [
+        Stream(list(stream.fields), name=stream.name) for stream in streams_of(plan, stage.name).values()
+    ]
+    if stage.kind == "spout":
+        return StageSpout.spec(stage.name, par, config, outputs)
+    if isinstance(first.op, WriteOp) and isinstance(first.op.sink, PrintedSink):
+        config[PRINTS] = True
+    cls = StageSink if isinstance(first.op, WriteOp) else StageBolt
+    return cls.spec(stage.name, _inputs(plan, stage), par, config, outputs)
+
+
+def _of_the_user(plan: Graph, stage: PlannedStage, par: int) -> HeronComponentSpec:
+    """A spout or bolt of the user's own at an end of the pipeline."""
+    op = stage.steps[0].op
+    end: Any = op.source if isinstance(op, ReadOp) else getattr(op, "sink", None)
+    spec: HeronComponentSpec
+    if isinstance(op, ReadOp):
+        spec = end.component.spec(name=stage.name, par=par, config=dict(end.config))
+    else:
+        inputs = _inputs(plan, stage)
+        spec = end.component.spec(name=stage.name, inputs=inputs, par=par, config=dict(end.config))
+    return spec
+
+
+def _inputs(plan: Graph, stage: PlannedStage) -> dict[GlobalStreamId, AnyGrouping]:
+    inputs: dict[GlobalStreamId, AnyGrouping] = {}
+    for _, read in stage.inputs:
+        source = plan[read.step].stage
+        stream = streams_of(plan, source)[edge_of(read)]
+        inputs[GlobalStreamId(source, stream.name)] = GROUPINGS[read.exchange]
+    return inputs

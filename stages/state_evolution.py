@@ -1,0 +1,79 @@
+"""What steps keep, in words that a checkpoint can carry; and old states with the fields that are new."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from heronpy.kernel.plans import StateShape
+from heronpy.pipeline.graph import AggregateOp, FinalOp, Op, ProcessOp, RollingOp
+from heronpy.planner.planning import PlannedStage
+
+
+def shapes_of(stage: PlannedStage) -> dict[str, StateShape]:
+    """Step → what it keeps for each key."""
+    return {step.name: _shape(step.op) for step in stage.stateful}
+
+
+def _shape(op: Op) -> StateShape:
+    match op:
+        case ProcessOp(state=type() as cls):
+            fields = _fields(cls)
+            return StateShape(
+                f"class {cls.__qualname__}", {f.name: f.kind for f in fields}, _defaults(fields)
+            )
+        case ProcessOp():
+            return StateShape("a function's result")
+        case AggregateOp(aggregate=aggregate) | FinalOp(aggregate=aggregate) | RollingOp(aggregate=aggregate):
+            return StateShape(f"aggregate {aggregate.name}")
+    return StateShape(op.word)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Field:
+    name: str
+    kind: str
+    default: bool
+
+
+def _defaults(fields: Iterable[_Field]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields if field.default)
+
+
+def _fields(cls: type[Any]) -> list[_Field]:
+    """The fields that a class declares; none for a class that declares none."""
+    if dataclasses.is_dataclass(cls):
+        missing = dataclasses.MISSING
+        return [
+            _Field(f.name, _shown(f.type), not (f.default is missing and f.default_factory is missing))
+            for f in dataclasses.fields(cls)
+        ]
+    if issubclass(cls, msgspec.Struct):
+        return [_Field(f.name, _shown(f.type), not f.required) for f in msgspec.structs.fields(cls)]
+    return []
+
+
+def _shown(kind: Any) -> str:
+    return kind if isinstance(kind, str) else inspect.formatannotation(kind)
+
+
+def brought_up_to_date(states: Mapping[Any, Any], stage: PlannedStage) -> None:
+    """Give states of dataclasses that were saved by older code the fields that are new since then."""
+    shared = len(stage.stateful) > 1
+    for value in states.values():
+        for state in value.values() if shared else (value,):
+            if dataclasses.is_dataclass(state) and not isinstance(state, type):
+                _add_missing(state)
+
+
+def _add_missing(state: Any) -> None:
+    for field in dataclasses.fields(state):
+        if hasattr(state, field.name):
+            continue
+        make = field.default_factory
+        value = field.default if make is dataclasses.MISSING else make()
+        object.__setattr__(state, field.name, value)  # the class may be frozen

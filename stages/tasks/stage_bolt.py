@@ -1,0 +1,79 @@
+"""A stage behind an exchange: rows of other stages through its steps, with state by key."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heronpy.bolt import Bolt
+from heronpy.kernel.plans import StateShape
+from heronpy.operators.flowing import Out
+from heronpy.stages.calls import Calls
+from heronpy.stages.found_pipeline import submitted_stage
+from heronpy.stages.stage_streams import EdgeStream
+from heronpy.stages.state_evolution import brought_up_to_date, shapes_of
+from heronpy.stages.tasks.stage_inputs import StageInputs
+from heronpy.stages.tasks.stage_task import logic_of
+from heronpy.state import StatefulComponent
+from heronpy.tuple import Tuple
+
+if TYPE_CHECKING:
+    from heronpy.context import TopologyContext
+
+
+class StageBolt(StatefulComponent, Bolt):
+    """A stage that reads others. `self.state` has the states of its steps."""
+
+    #: a task needs the user's file, where the functions of the steps are
+    runs_steps = True
+    #: its state is by the key of its exchange, where it has one
+    keyed = True
+
+    @classmethod
+    def shapes(cls, config: Mapping[str, Any]) -> dict[str, StateShape]:
+        """Step → what it keeps, for checkpoints."""
+        return shapes_of(submitted_stage(config)[1])
+
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        found, stage = submitted_stage(config)
+        brought_up_to_date(self.state, stage)
+        self._held = contextlib.ExitStack()
+        calls = self._held.enter_context(Calls())
+        self._logic = logic_of(found.plan, stage, self.state, self._leaving, calls, context)
+        self._inputs = StageInputs(found.plan, stage)
+        #: what partial aggregates hold is restored by processing again, where there are checkpoints
+        self._holds = context.plan.logical.reliability == "effectively_once"
+
+    def process_batch(self, tuples: list[Tuple]) -> None:
+        """Rows of one stream, in their order."""
+        rows, readers = self._inputs.rows(tuples)
+        for step, slot in readers:
+            self._logic.take(step, slot, rows)
+        if not self._holds:
+            self._logic.flush()
+
+    def _leaving(self, stream: EdgeStream) -> Out:
+        emit, name = self.emit, stream.name
+
+        def wrapped(rows: Sequence[Any]) -> None:
+            for row in rows:
+                emit((row,), name)
+
+        def plain(rows: Sequence[Any]) -> None:
+            for row in rows:
+                emit(row, name)
+
+        return wrapped if stream.wraps else plain
+
+    def end_of_input(self) -> None:
+        self._logic.end()
+
+    def pre_save(self, checkpoint_id: str) -> None:  # noqa: ARG002 - all snapshots are alike
+        self._logic.flush()
+
+    def drain(self) -> None:
+        self._logic.flush()
+
+    def close(self) -> None:
+        self._held.close()
