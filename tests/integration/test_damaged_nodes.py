@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.faults.damage import DISK_DAMAGES, damage_node, value_file, value_file
+from support.faults.damage import DISK_DAMAGES, damage_node, value_file
 from support.running.engine import TOPOLOGIES, Engine, end_all, wait_until
 from support.running.watching import Watching
 
