@@ -1,4 +1,4 @@
-"""Python in the documents runs: topologies are loaded and validated, tests in them pass."""
+"""Python in the documents runs: topologies are validated, pipelines planned, tests in them pass."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from heronpy.loading import load_topologies
+from heronpy.loading.exchange import ExplainRequest
+from heronpy.loading.file_process import load, source_of
 
 ROOT = Path(__file__).parent.parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -42,6 +44,7 @@ def snippets(page: Path) -> list[Snippet]:
 
 ALL = [snippet for page in PAGES for snippet in snippets(page)]
 TOPOLOGIES = [one for one in ALL if "(Topology)" in one.code or "build_and_submit()" in one.code]
+PIPELINES = [one for one in ALL if "= Pipeline(" in one.code and ".write(" in one.code]
 #: a file of a package begins with its path, and is tested with the package
 TESTS = [one for one in ALL if "def test_" in one.code and not re.match(r"# tests/", one.code)]
 
@@ -57,6 +60,13 @@ def test_the_topology_in_it_is_valid(snippet: Snippet, tmp_path: Path) -> None:
     file.write_text(snippet.code)
     (plan,) = load_topologies(file, ["named"])
     assert plan.components
+
+
+@pytest.mark.parametrize("snippet", [one for one in PIPELINES if one not in TESTS], ids=str)
+def test_the_pipeline_in_it_can_be_planned(snippet: Snippet, tmp_path: Path) -> None:
+    file = tmp_path / "snippet.py"
+    file.write_text(snippet.code)
+    assert "exchange in" in load(ExplainRequest(source_of(file))).shown
 
 
 @pytest.mark.parametrize("snippet", TESTS, ids=str)
