@@ -21,7 +21,7 @@ from heronpy.kernel.errors import UserError
 from heronpy.kernel.names import checked_name
 from heronpy.loading.exchange import Outcome, RunRequest
 from heronpy.loading.run_totals import totals_line
-from heronpy.loading.running import open_runner, plan_for, run_plan
+from heronpy.loading.running import check_ends, open_runner, plan_for
 from heronpy.loading.script import LoadedFile, planned_outcome, run_script
 from heronpy.loading.user_error import describe_user_error
 from heronpy.pipeline.graph import Graph, ReadOp
@@ -56,9 +56,10 @@ def _ran(graphs: Sequence[Graph], wanted: RunRequest) -> Outcome:
         with open_runner(name, Config.from_plain(wanted.settings)) as runner:
             plans = [plan_for(runner, graph) for graph in graphs]
             for plan in plans:
+                check_ends(plan)
                 _say(f"{plan.name} runs {runner.note or f'with the runner {name}'}")
                 began = time.monotonic()
-                totals = run_plan(plan, runner, wanted.load.source)
+                totals = runner.run(plan, wanted.load.source)
                 _say(totals_line(plan.name, totals, time.monotonic() - began))
                 del left[0]
     except KeyboardInterrupt:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from types import TracebackType
 
 from heronpy.kernel.config import Config, load_config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Source
-from heronpy.kernel.plugin import Runner, RunTotals
+from heronpy.kernel.plugin import Runner
 from heronpy.kernel.plugin.opening import installed
 from heronpy.loading.file_process import source_of
 from heronpy.loading.user_module import MAIN
@@ -23,8 +24,14 @@ def run_from_program(graph: Graph, name: str) -> None:
     if installed().runner(name).as_topology:
         msg = f"the runner {name!r} cannot be called from a program"
         raise UserError(msg, hint=f"heronpy run {file} --runner {name}, or heronpy submit {file}")
-    with open_runner(name, load_config()) as runner:
-        run_plan(plan_for(runner, graph), runner, _source_of_program())
+    try:
+        with open_runner(name, load_config()) as runner:
+            plan = plan_for(runner, graph)
+            check_ends(plan)
+            runner.run(plan, _source_of_program())
+    except UserError:
+        sys.excepthook = _in_a_line
+        raise
 
 
 @contextlib.contextmanager
@@ -45,12 +52,6 @@ def plan_for(runner: Runner, graph: Graph) -> Graph:
     return plan
 
 
-def run_plan(plan: Graph, runner: Runner, source: Source) -> RunTotals:
-    """Run until the input has ended, if all sources and sinks are there."""
-    check_ends(plan)
-    return runner.run(plan, source)
-
-
 def check_ends(plan: Graph) -> None:
     """Whether all sources and sinks are there and reachable; a UserError that says which is not."""
     for step in plan.every_step():
@@ -58,6 +59,15 @@ def check_ends(plan: Graph) -> None:
             step.op.source.check()
         elif isinstance(step.op, WriteOp):
             step.op.sink.check()
+
+
+def _in_a_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What a program shows of an error that it does not catch: for a UserError, as the command does."""
+    if not isinstance(error, UserError):
+        sys.__excepthook__(kind, error, trace)
+        return
+    frames = "".join(f"  {line}\n" for line in error.traceback.splitlines())
+    print(f"{frames}error: {error}", file=sys.stderr)
 
 
 def _source_of_program() -> Source:

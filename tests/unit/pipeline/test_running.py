@@ -217,3 +217,21 @@ def test_pauses_between_calls_double_up_to_ten_seconds_and_differ_by_chance() ->
         *(10.0, 10.0),
     ]
     assert [pause_after(tries, chance=0.0) for tries in (0, 1, 20)] == [0.05, 0.1, 5.0]
+
+
+def test_a_program_that_does_not_catch_an_error_shows_it_in_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "shares.py"
+    file.write_text(
+        "from heronpy import Pipeline\n"
+        "from heronpy.pipeline import sinks, sources\n"
+        "p = Pipeline('shares')\n"
+        "p.read(sources.items([1, 0])).map(lambda n: 6 // n).write(sinks.collected())\n"
+        "p.run()\n"
+    )
+    ran = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.splitlines()[-1] == (
+        "error: step 'map' failed at shares.py:4: ZeroDivisionError: integer division or modulo by zero,"
+        " for the record 0"
+    )
+    assert "heronpy/" not in ran.stderr
