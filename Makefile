@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 LOCKED := install --require-hashes --requirement
 # heronpy itself, built with the setuptools of the lock file
 ITSELF := install --no-deps --no-build-isolation --editable .
+# compiled by the installation of heronpy, where there is a compiler; the result lies beside it
+C_SOURCE := kernel/flow/_column_keys.c
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade
 DOWN := --resolution lowest-direct --group test
 LOWEST := build/lowest
@@ -91,6 +93,7 @@ wheel: $(VENV)/.dev ## Build a wheel into dist/, with the bill of its materials
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f $(C_SOURCE:.c=)*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.made:
@@ -104,19 +107,19 @@ $(VENV)/.ruff: $(VENV)/.made requirements/lint.lock
 	$(PIP) $(LOCKED) requirements/lint.lock
 	@touch $@
 
-$(VENV)/.run: $(VENV)/.made pyproject.toml setup.py
+$(VENV)/.run: $(VENV)/.made pyproject.toml setup.py $(C_SOURCE)
 	@echo "installing heronpy into $(VENV), once; a few packages are downloaded"
 	$(PIP) install --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.made requirements/ci.lock pyproject.toml setup.py
+$(VENV)/.dev: $(VENV)/.made requirements/ci.lock pyproject.toml setup.py $(C_SOURCE)
 	@echo "installing heronpy and the development tools into $(VENV), once; PySpark among them is a large download"
 	$(PIP) $(LOCKED) requirements/ci.lock
 	$(PIP) $(ITSELF)
 	@touch $(VENV)/.run $@
 
 # A part of its own, without PySpark: CI has no time for a second one.
-$(LOWEST)/.made: requirements/lowest.lock pyproject.toml setup.py
+$(LOWEST)/.made: requirements/lowest.lock pyproject.toml setup.py $(C_SOURCE)
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST_PIP) $(LOCKED) requirements/lowest.lock
 	$(LOWEST_PIP) $(ITSELF)
