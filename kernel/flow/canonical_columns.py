@@ -1,7 +1,7 @@
 """Arrow columns in the few forms that the encoding of keys has: numbers of 64 bits, bytes, or nothing.
 
-A value is encoded as keys.py encodes what `to_pylist` makes of it. A value that Python has no equal for is
-refused, as is a type without one.
+A value is encoded as keys.py encodes what `to_pylist` makes of it; zones are those of `zoneinfo`, which older
+versions of pyarrow do not use. A value that Python has no equal for is refused, as is a type without one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import datetime
 import functools
 import re
-from collections.abc import Callable, Iterator
+import zoneinfo
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from heronpy.kernel.flow.keys import encode_key
 
+_BEGINNING = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 _DAY = 86_400_000_000
 #: microseconds from datetime.min to 1970, and from datetime.min to the end of datetime.max
 _EPOCH = 719_162 * _DAY
@@ -126,10 +128,12 @@ def _timestamp(array: Any) -> CanonicalColumn:
     moments, zone = pc.add(moments, _EPOCH), array.type.tz
     if zone is None:
         return CanonicalColumn(b"n", moments)
-    return CanonicalColumn(b"u", moments if _FIXED_ZONE.fullmatch(zone) else _without_fold(moments, zone))
+    return CanonicalColumn(
+        b"u", moments if _FIXED_ZONE.fullmatch(zone) else _without_fold(moments, array.type)
+    )
 
 
-def _without_fold(moments: Any, zone: str) -> Any:
+def _without_fold(moments: Any, kind: Any) -> Any:
     """When a clock is set back, its hour comes twice: both are one key, the first of them.
 
     Clocks are set at whole seconds, so one look at each second is enough.
@@ -138,17 +142,21 @@ def _without_fold(moments: Any, zone: str) -> Any:
     import pyarrow.compute as pc
 
     seconds = pc.divide(moments, 1_000_000).dictionary_encode()
-    found = pc.subtract(seconds.dictionary, _EPOCH // 1_000_000).cast(pa.timestamp("s", zone))
-    later = pa.array([_seconds_after_first(moment) for moment in _python_values(found)], pa.int64())
-    return pc.subtract(moments, pc.multiply(later, 1_000_000).take(seconds.indices))
+    try:
+        clock = zoneinfo.ZoneInfo(kind.tz)
+        late = [_seconds_after_first(second, clock) for second in seconds.dictionary.to_pylist()]
+    except (OverflowError, ValueError, zoneinfo.ZoneInfoNotFoundError) as error:
+        raise _no_key(kind, error) from error
+    return pc.subtract(moments, pc.multiply(pa.array(late, pa.int64()), 1_000_000).take(seconds.indices))
 
 
-def _seconds_after_first(moment: datetime.datetime) -> int:
-    """How much later it is than the first moment at which its clock shows the same."""
-    first, second = moment.replace(fold=0).utcoffset(), moment.utcoffset()
+def _seconds_after_first(second: int, clock: zoneinfo.ZoneInfo) -> int:
+    """How much later it is than the first moment at which the clock shows the same."""
+    moment = (_BEGINNING + datetime.timedelta(seconds=second)).astimezone(clock)
+    first, now = moment.replace(fold=0).utcoffset(), moment.utcoffset()
     assert first is not None
-    assert second is not None
-    return (first - second) // datetime.timedelta(seconds=1)
+    assert now is not None
+    return (first - now) // datetime.timedelta(seconds=1)
 
 
 def _date(array: Any) -> CanonicalColumn:
@@ -205,17 +213,15 @@ def _one_by_one(array: Any) -> CanonicalColumn:
     import pyarrow as pa
 
     found = array.dictionary_encode()
-    encoded = pa.array([encode_key(value) for value in _python_values(found.dictionary)], pa.binary())
-    return CanonicalColumn(b"", encoded.take(found.indices))
+    try:
+        encoded = [encode_key(value) for value in found.dictionary.to_pylist()]
+    except (OverflowError, ValueError) as error:
+        raise _no_key(array.type, error) from error
+    return CanonicalColumn(b"", pa.array(encoded, pa.binary()).take(found.indices))
 
 
-def _python_values(array: Any) -> Iterator[Any]:
-    for scalar in array:
-        try:
-            yield scalar.as_py()
-        except (KeyError, OverflowError, ValueError) as error:  # KeyError: an unknown zone
-            msg = f"a column of type {array.type} has a value that cannot be a key: {error}"
-            raise TypeError(msg) from error
+def _no_key(kind: Any, error: Exception) -> TypeError:
+    return TypeError(f"a column of type {kind} has a value that cannot be a key: {error}")
 
 
 _TEXT = "is_string is_large_string is_string_view"
