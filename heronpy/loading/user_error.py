@@ -31,12 +31,19 @@ class UserFailure(msgspec.Struct, frozen=True):
     message: str = ""
 
 
+#: emitting call → what it takes
+_TAKES = {
+    "emit": "emit() takes a list of values, as in self.emit([1])",
+    "emit_many": "emit_many() takes a list of rows, as in self.emit_many([[1], [2]])",
+}
+
+
 def describe_user_error(error: BaseException, source: Source = Source()) -> UserFailure:  # noqa: B008 - immutable
     """The failure, seen from the user's code."""
     _name_fields(error)
     message = _message(error)
-    if _emitted_no_values(error):
-        message = f"{message}: emit() takes a list of values, as in self.emit([1])"
+    if takes := _TAKES.get(_emitted_no_values(error)):
+        message = f"{message}: {takes}"
     file, line, function = _place(error, source)
     where = ""
     if file:
@@ -57,13 +64,13 @@ def _name_fields(error: BaseException | None) -> None:
         error = _before(error)
 
 
-def _emitted_no_values(error: BaseException) -> bool:
-    """Whether emit() was given one value where it takes a list of them."""
+def _emitted_no_values(error: BaseException) -> str:
+    """The name of the call that emitted one value where it takes a list; empty if that is not the error."""
     if not isinstance(error, TypeError) or not str(error).endswith("object is not iterable"):
-        return False
+        return ""
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
     ours = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return bool(names) and names[-1].endswith("emit") and ours[-1].startswith("heronpy.")
+    return names[-1] if names and ours[-1].startswith("heronpy.") else ""
 
 
 def _before(error: BaseException) -> BaseException | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -50,6 +51,12 @@ class Recorder:
         # Afterwards, so that what the engine refuses was never emitted.
         self.emitted.setdefault(rest[self._position], []).append((number, values))
         return tasks
+
+    def emit_many(self, rows: Any, *rest: Any) -> None:
+        batch: list[list[Any]] = list(map(list, rows))
+        numbers = list(itertools.islice(self._numbering, len(batch)))
+        self._engine.emit_many(batch, *rest)
+        self.emitted.setdefault(rest[self._position], []).extend(zip(numbers, batch, strict=True))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from heronpy.instances.acking.edges import random_bits
+from heronpy.instances.acking.edges import random_edges, xor_of
 
 #: what one copy of a tuple is anchored to: nothing; a root whose only copy it is, so that the root itself
 #: serves as the edge; a root and an edge; or several of these
 Edges = int | tuple[int, int] | dict[int, int] | None
 
-#: what each copy of a tuple is anchored to, given how many copies there are
+#: what each copy of some tuples is anchored to, given how many copies there are of all of them
 EdgesOf = Callable[[int], Sequence[Edges]]
 
 
@@ -43,11 +44,14 @@ class Anchored(msgspec.Struct, gc=False, eq=False):
     root: int
     value: int
 
-    def join(self, edge: int, into: dict[int, int]) -> None:
-        """A tuple made from this one: its edge belongs to the same root. After the ack it is too late."""
-        if self.root:
-            self.value ^= edge
-            into[self.root] = into.get(self.root, 0) ^ edge
+    def roots(self) -> Iterable[int]:
+        """The trees it belongs to; none after the ack."""
+        return (self.root,) if self.root else ()
+
+    def join(self, root: int, xor: int) -> None:
+        """Tuples were made from this one, and their edges, XORed, belong to this of its roots."""
+        del root
+        self.value ^= xor
 
     def settle(self) -> dict[int, int]:
         """Root → the value still to be acked; a second call returns nothing."""
@@ -66,10 +70,11 @@ class AnchoredToMany(msgspec.Struct, gc=False, eq=False):
 
     values: dict[int, int]
 
-    def join(self, edge: int, into: dict[int, int]) -> None:
-        for root in self.values:
-            self.values[root] ^= edge
-            into[root] = into.get(root, 0) ^ edge
+    def roots(self) -> Iterable[int]:
+        return self.values
+
+    def join(self, root: int, xor: int) -> None:
+        self.values[root] ^= xor
 
     def settle(self) -> dict[int, int]:
         values, self.values = self.values, {}
@@ -103,17 +108,22 @@ def only_anchor(anchors: Iterable[HasId] | None) -> Anchored | None:
 
 
 def joining(anchors: Iterable[HasId]) -> EdgesOf:
-    """Gives each copy of a new tuple its place in the trees of the tuples it was made from."""
-    ids = [tup.id for tup in anchors if isinstance(tup.id, TrackedId)]
+    """Gives each copy of new tuples its place in the trees of the tuples they were made from.
 
-    def edges_of(copies: int) -> list[Edges]:
-        return [_joined(ids) for _ in range(copies)]
+    Of several anchors in one tree one is enough: the tree is over when all of them are acked.
+    """
+    holders = {root: tup.id for tup in anchors if isinstance(tup.id, TrackedId) for root in tup.id.roots()}
+
+    def edges_of(copies: int) -> Sequence[Edges]:
+        columns = []
+        for root, holder in holders.items():
+            edges = random_edges(copies)
+            holder.join(root, xor_of(edges))
+            columns.append(edges)
+        if not columns:
+            return [None] * copies
+        if len(columns) == 1:
+            return list(zip(itertools.repeat(next(iter(holders))), columns[0], strict=False))
+        return [dict(zip(holders, each, strict=True)) for each in zip(*columns, strict=True)]
 
     return edges_of
-
-
-def _joined(ids: Iterable[TrackedId]) -> Edges:
-    edges: dict[int, int] = {}
-    for tup_id in ids:
-        tup_id.join(random_bits(64), edges)
-    return edges or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -23,7 +23,7 @@ class Codec(Protocol):
     """Encodes once in the emitting instance, decodes once in the receiving one."""
 
     @property
-    def settled(self) -> Set[type]:
+    def settled(self) -> frozenset[type]:
         """Types whose values can be encoded at any time: they cannot change. A row of these is not frozen."""
 
     def freeze(self, row: Row) -> Row:
@@ -39,7 +39,7 @@ class Codec(Protocol):
 class PlainCodec:
     """MessagePack for plain values; anything it would change or does not know travels pickled."""
 
-    settled: Set[type] = SCALARS
+    settled: frozenset[type] = SCALARS
 
     def __init__(self) -> None:
         self._encode = msgspec.msgpack.Encoder().encode
@@ -143,7 +143,7 @@ class Serializer(Protocol):
 class SerializerCodec:
     """Every value through the serializer that the topology names."""
 
-    settled: Set[type] = frozenset()
+    settled: frozenset[type] = frozenset()
 
     def __init__(self, serializer: Serializer) -> None:
         self._serializer = serializer

@@ -1,23 +1,24 @@
-"""emit(): from a list of values to rows in the lanes of the chosen tasks."""
+"""emit() and emit_many(): from lists of values to rows in the lanes of the chosen tasks."""
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import get_ident
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from heronpy.instances.acking.anchored import Edges, EdgesOf
-from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.counters import Counters
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
+from heronpy.instances.output.filling import fill
 from heronpy.instances.output.groupings import make_grouping
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.groupings.direct import Direct
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.output.rerouting import Rerouting, Way
-from heronpy.kernel.errors import TopologyError, did_you_mean
+from heronpy.kernel.errors import TopologyError, TupleTooLarge, did_you_mean
 from heronpy.kernel.flow.batches import RowBatch
 from heronpy.kernel.plans import Component, DeclaredStream, Input, PhysicalPlan
 
@@ -25,20 +26,10 @@ from heronpy.kernel.plans import Component, DeclaredStream, Input, PhysicalPlan
 EmitHook = Callable[[Sequence[Any], str, list[int]], None]
 
 
-class ShortEmit(Protocol):
-    """emit() for plain tuples, which most are: no named task, no hook to call."""
-
-    def __call__(self, values: Sequence[Any], stream: str, root: int = 0) -> int:
-        """The XOR of the edges to the copies of the tuple (0 where there is no root).
-
-        -1 without any effect when the tuple is not plain or not valid: the caller then uses the full emit().
-        """
-
-
 class PlainWays(NamedTuple):
-    """What emit() needs for a plain tuple, to be held in local variables."""
+    """What the fast lane needs, to be held in local variables."""
 
-    settled: Set[type]
+    settled: frozenset[type]
     #: stream → tuples, as counted
     emitted: dict[str, int]
     #: the one thread that may emit
@@ -49,6 +40,9 @@ class PlainWays(NamedTuple):
     choices: dict[str, tuple[int, Callable[[Row], Sequence[Lane]]]]
 
 
+#: a lane, and the rows that it gets
+Piece = tuple[Lane, Sequence[Row]]
+
 #: no thread has this number
 _NOBODY = 0
 
@@ -56,7 +50,7 @@ _NOBODY = 0
 class Outlet:
     """One declared stream of this component, with all its consumers."""
 
-    __slots__ = ("direct", "direct_only", "groupings", "name", "number", "stream", "ways", "width")
+    __slots__ = ("direct", "direct_only", "groupings", "name", "number", "stream", "ways", "width", "widths")
 
     def __init__(self, stream: DeclaredStream, number: int, ways: list[Way]) -> None:
         self.stream = stream
@@ -64,6 +58,7 @@ class Outlet:
         self.number = number
         self.name = stream.name
         self.width = len(stream.fields)
+        self.widths = frozenset({self.width})
         self.direct_only = stream.direct
         self.use(ways)
 
@@ -102,7 +97,7 @@ class Collector:
         self._freeze = outbox.codec.freeze
         self._emitted = counters.emitted
         self._component = plan.task(task).component
-        #: the one thread that may emit; a list, so that the short way sees it change
+        #: the one thread that may emit; a list, so that the fast lane sees it change
         self._thread = [get_ident()]
         self._outlets: dict[str, Outlet] = {}
         self._emit_hook: EmitHook | None = None
@@ -174,23 +169,38 @@ class Collector:
         need_task_ids: bool,
         edges_of: EdgesOf | None = None,
     ) -> list[int] | None:
-        """Route one tuple. Waits, with the sockets served, while a receiver gives no credit.
+        """Route one tuple: a batch of one. Waits, with the sockets served, while a receiver gives no credit.
 
         Where trees are tracked, `edges_of` gives each copy of the tuple its place in them.
         """
-        outlet = self._outlets.get(stream)
-        row = tuple(values)
-        if outlet is None or len(row) != outlet.width or get_ident() != self._thread[0]:
-            raise self._refusal(outlet, row, stream, direct_task)
-        if (direct_task is None) is outlet.direct_only:
-            raise self._refusal(outlet, row, stream, direct_task)
-        frozen = row
-        for value in row:
-            if type(value) not in self._settled:
-                frozen = self._freeze(row)
-                break
+        rows = [tuple(values)]
+        outlet, frozen = self._checked(rows, stream, direct_task)
+        if direct_task is not None:
+            pieces: list[Piece] = [(self._direct_lane(outlet, direct_task), frozen)]
+        else:
+            pieces = _split(outlet, rows, frozen)
         self._emitted[stream] += 1
-        return self._emit_and_tell(outlet, row, frozen, direct_task, need_task_ids, edges_of)
+        self.leave(pieces, edges_of)
+        if self._emit_hook is not None:
+            self._emit_hook(rows[0], stream, _tasks(pieces))
+        return _tasks(pieces) if need_task_ids else None
+
+    def emit_many(self, batch: Iterable[Sequence[Any]], stream: str, edges_of: EdgesOf | None = None) -> None:
+        """Route many tuples of one stream; all of them are checked before the first one leaves.
+
+        They are routed by one plan: what has not left when it changes is routed again like all that waits.
+        """
+        rows = list(map(tuple, batch))
+        outlet, frozen = self._checked(rows, stream, None)
+        if self._emit_hook is None:
+            routed = [_split(outlet, rows, frozen)]
+        else:
+            routed = [_split(outlet, [row], [sent]) for row, sent in zip(rows, frozen, strict=True)]
+        self._emitted[stream] += len(rows)
+        self.leave(list(itertools.chain.from_iterable(routed)), edges_of)
+        if self._emit_hook is not None:
+            for row, pieces in zip(rows, routed, strict=True):
+                self._emit_hook(row, stream, _tasks(pieces))
 
     def plain_ways(self) -> PlainWays:
         """For functions of their own, because every look-up on self would be paid for by every tuple."""
@@ -199,63 +209,38 @@ class Collector:
             self._settled, self._emitted, self._thread, outbox.opened, outbox.grown, self._plain_choices
         )
 
-    def short_way(self) -> ShortEmit:
-        """emit() of all that is no root."""
-        settled, emitted, thread, opened, grown, choices = self.plain_ways()
-
-        def short_emit(values: Sequence[Any], stream: str, root: int = 0) -> int:
-            if stream not in choices or get_ident() != thread[0]:
-                return -1
-            row = tuple(values)
-            width, choose = choices[stream]
-            if len(row) != width:
-                return -1
-            for value in row:
-                if type(value) not in settled:
-                    return -1
-            emitted[stream] += 1
-            xor = 0
-            for lane in choose(row):
-                if root:
-                    edge = random_bits(64)
-                    xor ^= edge
-                    lane.edges.append((root, edge))
-                rows = lane.rows
-                rows.append(row)
-                size = len(rows)
-                if size == 1:
-                    opened(lane)
-                elif size >= lane.due:
-                    grown(lane)
-            return xor
-
-        return short_emit
-
     def tell_of_emits(self, hook: EmitHook) -> None:
-        """Call this hook for every tuple; from now on all of them use the full emit()."""
+        """Call this hook for every tuple; from now on none of them uses the fast lane."""
         self._emit_hook = hook
         self._plain_choices.clear()
 
-    def _emit_and_tell(
-        self,
-        outlet: Outlet,
-        row: Row,
-        frozen: Row,
-        direct_task: int | None,
-        need_task_ids: bool,
-        edges_of: EdgesOf | None,
-    ) -> list[int] | None:
-        if direct_task is not None:
-            lanes = [self._direct_lane(outlet, direct_task)]
-        else:
-            lanes = [lane for grouping in outlet.groupings for lane in grouping.targets(row)]
-        tasks = [lane.channel.task for lane in lanes]
-        edges = edges_of(len(lanes)) if edges_of is not None else ()
-        for number, lane in enumerate(lanes):
-            self._outbox.put(lane, frozen, edges[number : number + 1])
-        if self._emit_hook is not None:
-            self._emit_hook(row, outlet.name, tasks)
-        return tasks if need_task_ids else None
+    def _checked(self, rows: list[Row], stream: str, direct_task: int | None) -> tuple[Outlet, list[Row]]:
+        """The stream, and the rows as they are now: a component may change a list after it has emitted it."""
+        outlet = self._outlets.get(stream)
+        if outlet is None or get_ident() != self._thread[0] or (direct_task is None) is outlet.direct_only:
+            raise self._refusal(outlet, stream, direct_task)
+        if not outlet.widths.issuperset(map(len, rows)):
+            raise self._wrong_width(outlet, rows)
+        settled = self._settled
+        if settled.issuperset(map(type, itertools.chain.from_iterable(rows))):
+            return outlet, rows
+        return outlet, [row if settled.issuperset(map(type, row)) else self._freeze(row) for row in rows]
+
+    def leave(self, pieces: Sequence[Piece], edges_of: EdgesOf | None) -> None:
+        """Put rows into their lanes, each copy with its place in the trees."""
+        copies = sum(len(rows) for _, rows in pieces)
+        edges = edges_of(copies) if edges_of is not None else ()
+        too_large: TupleTooLarge | None = None
+        begin = 0
+        for lane, rows in pieces:
+            end = begin + len(rows)
+            try:
+                fill(self._outbox, lane, rows, edges[begin:end])
+            except TupleTooLarge as error:
+                too_large = too_large or error
+            begin = end
+        if too_large is not None:
+            raise too_large
 
     def _direct_lane(self, outlet: Outlet, task: int) -> Lane:
         lane = outlet.direct.get(task)
@@ -267,9 +252,7 @@ class Collector:
             raise TopologyError(msg)
         return lane
 
-    def _refusal(
-        self, outlet: Outlet | None, row: tuple[Any, ...], stream: str, direct_task: int | None
-    ) -> TopologyError:
+    def _refusal(self, outlet: Outlet | None, stream: str, direct_task: int | None) -> TopologyError:
         if get_ident() != self._thread[0]:
             return TopologyError(
                 f"emit of {self._component!r} was called from another thread or process;"
@@ -280,11 +263,6 @@ class Collector:
             return TopologyError(
                 f"{self._component!r} emitted on stream {stream!r}, which it does not declare{known}"
             )
-        if len(row) != outlet.width:
-            fields = f"{outlet.width} fields {list(outlet.stream.fields)}"
-            return TopologyError(
-                f"{self._component!r} emitted {len(row)} values on stream {stream!r}, which has {fields}"
-            )
         if direct_task is None:
             return TopologyError(
                 f"stream {stream!r} of {self._component!r} is direct: give emit a direct_task"
@@ -293,3 +271,21 @@ class Collector:
             f"stream {stream!r} of {self._component!r} is not direct: emit without direct_task,"
             " or declare Stream(direct=True)"
         )
+
+    def _wrong_width(self, outlet: Outlet, rows: list[Row]) -> TopologyError:
+        number = next(number for number, row in enumerate(rows) if len(row) != outlet.width)
+        fields = f"{outlet.width} fields {list(outlet.stream.fields)}"
+        where = f"; it was row {number} of a batch of {len(rows)}" if len(rows) > 1 else ""
+        return TopologyError(
+            f"{self._component!r} emitted {len(rows[number])} values on stream {outlet.name!r},"
+            f" which has {fields}{where}"
+        )
+
+
+def _split(outlet: Outlet, rows: list[Row], frozen: list[Row]) -> list[Piece]:
+    return [piece for grouping in outlet.groupings for piece in grouping.split(rows, frozen)]
+
+
+def _tasks(pieces: Sequence[Piece]) -> list[int]:
+    """The task of each copy."""
+    return [lane.channel.task for lane, rows in pieces for _ in rows]

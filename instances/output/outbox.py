@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Iterable
 
 from heronpy.instances.acking.ack_codec import encode_anchored
-from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.control_events import Meanwhile, nothing_new
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.link import Link
 from heronpy.instances.output.channel import Channel, Lane
-from heronpy.instances.output.codec import Codec, Row
+from heronpy.instances.output.codec import Codec
 from heronpy.instances.output.exposure import Exposure
 from heronpy.instances.output.following import Following
 from heronpy.instances.output.hold_ups import HoldUps
@@ -117,7 +116,7 @@ class Outbox:
             self._ask(channel, self._clock())
 
     def opened(self, lane: Lane) -> None:
-        """The first row has been put into a lane."""
+        """The first rows have been put into a lane."""
         if lane.moved_to is not None:
             lane.moved_to(lane)
             return
@@ -127,22 +126,13 @@ class Outbox:
         lane.channel.open[lane] = None
         if lane.channel.room() <= 0:
             # It may take long until a batch leaves and its encoding shows how large these rows are.
-            lane.limit = min(lane.limit, self._fitting(1, len(self.codec.encode(lane.rows))))
-        if lane.limit <= 1:
+            lane.limit = min(lane.limit, self._fitting(1, len(self.codec.encode(lane.rows[:1]))))
+        if len(lane.rows) >= lane.limit:
             self.full(lane)
         elif lane.channel.spending.idle:
             self._send(lane)
         if lane.channel.open:
             self._note(lane.channel)
-
-    def put(self, lane: Lane, row: Row, edges: Iterable[Edges]) -> None:
-        """Add a row, and what it is anchored to where trees are tracked."""
-        lane.edges.extend(edges)
-        lane.rows.append(row)
-        if len(lane.rows) == 1:
-            self.opened(lane)
-        elif len(lane.rows) >= lane.due:
-            self.grown(lane)
 
     def grown(self, lane: Lane) -> None:
         """A lane is full, or has more rows than are noted of it."""

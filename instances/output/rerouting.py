@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.output.channel import Lane
+from heronpy.instances.output.filling import fill
 from heronpy.instances.output.groupings import Grouping
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.flow.batches import RowBatch
@@ -63,7 +64,7 @@ class Rerouting:
         return self._ways.get((lane.stream, task.component)) if task is not None else None
 
     def _put_late(self, lane: Lane) -> None:
-        """An emit() that waited while the plan changed has put a row into a lane of the old one."""
+        """An emit() that waited while the plan changed has put rows into a lane of the old one."""
         batch = lane.batch()
         lane.rows, lane.edges = [], []
         way = self._way_of(lane)
@@ -72,8 +73,7 @@ class Rerouting:
             if receiver is None:
                 self._drop(piece)
                 continue
-            for number, row in enumerate(piece.rows):
-                self._outbox.put(way.grouping.lanes[receiver], row, piece.anchors[number : number + 1])
+            fill(self._outbox, way.grouping.lanes[receiver], piece.rows, piece.anchors)
 
     def _drop(self, piece: RowBatch) -> None:
         for anchor in piece.anchors:

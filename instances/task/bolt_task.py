@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.acking.ack_codec import decode_anchored
@@ -11,6 +11,7 @@ from heronpy.instances.acking.anchored import TrackedId, joining, only_anchor
 from heronpy.instances.excerpts import shown
 from heronpy.instances.execution.turn import Turn
 from heronpy.instances.input.inflow import InboxItem, QueuedEnd, QueuedFrame
+from heronpy.instances.output.fast_lane import fast_lane
 from heronpy.instances.poison.guard import Guard, Halted, Unguarded
 from heronpy.instances.poison.mark import BUSY, IDLE
 from heronpy.instances.saving.snapshot import Snapshots
@@ -39,8 +40,8 @@ class BoltDelegate:
     """What the user's bolt emits, acks and fails through."""
 
     def __init__(self, parts: TaskWiring) -> None:
-        self._emit = parts.collector.emit
-        self._short_emit = parts.collector.short_way()
+        self._collector = parts.collector
+        self._fast_emit = fast_lane(parts.collector)
         self._acks = parts.acks
         self._counters = parts.counters
         self._clock = parts.clock
@@ -60,17 +61,25 @@ class BoltDelegate:
         need_task_ids: bool = False,
     ) -> list[int] | None:
         plain = direct_task is None and not need_task_ids
-        if self._acks is None:  # at most once nothing is tracked
-            if plain and self._short_emit(tup, stream) >= 0:
+        if self._acks is None:  # nothing is tracked
+            if plain and self._fast_emit(tup, stream) >= 0:
                 return None
-            return self._emit(tup, stream, direct_task, need_task_ids)
+            return self._collector.emit(tup, stream, direct_task, need_task_ids)
         anchor = only_anchor(anchors) if plain else None
         if anchor is not None:
-            xor = self._short_emit(tup, stream, anchor.root)
+            xor = self._fast_emit(tup, stream, anchor.root)
             if xor >= 0:
                 anchor.value ^= xor
                 return None
-        return self._emit(tup, stream, direct_task, need_task_ids, joining(anchors or ()))
+        return self._collector.emit(tup, stream, direct_task, need_task_ids, joining(anchors or ()))
+
+    def emit_many(
+        self,
+        rows: Iterable[Sequence[Any]],
+        stream: str = "default",
+        anchors: Iterable[Tuple] | None = None,
+    ) -> None:
+        self._collector.emit_many(rows, stream, joining(anchors or ()) if self._acks is not None else None)
 
     def ack(self, tup: Tuple) -> None:
         self._counters.acked += 1

@@ -22,6 +22,7 @@ from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.acking.awaiting import Awaiting
 from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.acking.roots import Roots
+from heronpy.instances.acking.tracker import Tracker
 from heronpy.instances.control_events import Abandoned
 from heronpy.instances.counters import Counters
 from heronpy.instances.execution.turn import Turn
@@ -46,7 +47,6 @@ from heronpy.instances.task.emit_lines import located
 from heronpy.instances.task.frame_dispatch import FrameDispatch
 from heronpy.instances.task.schedule import Schedule
 from heronpy.instances.task.spout_task import SpoutDelegate, SpoutTask
-from heronpy.instances.task.tracker import Tracker
 from heronpy.instances.task.user_metrics import sample_metrics
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.sender import Sender
@@ -201,9 +201,9 @@ class Task(NamedTuple):
 def _shorten_emit(component: Spout | Bolt) -> None:
     """Saves one call per tuple, where neither emit nor the delegate has been replaced."""
     delegate = component.delegate
-    if isinstance(delegate, SpoutDelegate) and type(component).emit is BaseSpout.emit:
-        vars(component)["emit"] = delegate.shortest_emit
-    elif isinstance(delegate, BoltDelegate) and type(component).emit is BaseBolt.emit:
+    if (isinstance(delegate, SpoutDelegate) and type(component).emit is BaseSpout.emit) or (
+        isinstance(delegate, BoltDelegate) and type(component).emit is BaseBolt.emit
+    ):
         vars(component)["emit"] = delegate.emit
 
 
@@ -257,7 +257,7 @@ def build_task(
     parts = TaskWiring(
         plan, context, sender, settings, counters, codec, link, inflow, outbox, collector,
         Schedule(clock), logger, clock,
-        _tracker(plan, task_id, incarnation, collector, config, clock),
+        _tracker(plan, task_id, incarnation, config, clock),
         OutgoingAcks(sender, link, settings) if tracks(plan) else None,
         Awaiting() if keeping is not None and component.kind == "spout" and has_runs(plan) else None,
         state, state.open,
@@ -341,7 +341,6 @@ def _tracker(
     plan: PhysicalPlan,
     task_id: int,
     incarnation: int,
-    collector: Collector,
     config: dict[str, Any],
     clock: Callable[[], float],
 ) -> Tracker | None:
@@ -349,7 +348,7 @@ def _tracker(
     if not spout or not tracks(plan):
         return None
     timeout, pending = tree_limits(config)
-    return Tracker(Roots(task_id, incarnation, timeout), collector, clock, pending)
+    return Tracker(Roots(task_id, incarnation, timeout), clock, pending)
 
 
 def _settling(parts: TaskWiring) -> Callable[[Edges], None]:

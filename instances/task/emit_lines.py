@@ -9,6 +9,9 @@ import textwrap
 
 from heronpy.kernel.errors import TupleTooLarge
 
+#: the calls that emit
+EMITS = ("emit", "emit_many")
+
 
 def located(error: TupleTooLarge, component: type) -> TupleTooLarge:
     """The same error with the lines of the component's code that emit.
@@ -24,7 +27,7 @@ def located(error: TupleTooLarge, component: type) -> TupleTooLarge:
 
 
 def emits_of(component: type, stream: str = "") -> list[str]:
-    """The lines, as "words.py:12", in which a component's own classes call emit(), maybe on this stream."""
+    """The lines, as "words.py:12", in which a component's own classes emit, maybe on this stream."""
     places = []
     for cls in component.__mro__:
         if cls.__module__.partition(".")[0] in ("heronpy", "builtins"):
@@ -52,4 +55,4 @@ def _may_be_on(call: ast.AST, stream: str) -> bool:
 
 
 def _emits(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "emit"
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in EMITS

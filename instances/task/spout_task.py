@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from heronpy.instances.acking.awaiting import Awaiting
+from heronpy.instances.acking.anchored import EdgesOf
 from heronpy.instances.acking.roots import Over
 from heronpy.instances.execution.turn import Turn
+from heronpy.instances.output.fast_lane import fast_lane
 from heronpy.instances.saving.snapshot import Snapshots
 from heronpy.instances.saving.task_end import TaskEnd
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
-from heronpy.instances.task.tracked_emit import SpoutEmit
 from heronpy.spout import Spout
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ class SpoutDelegate:
     """What the user's spout emits through."""
 
     def __init__(self, parts: TaskWiring) -> None:
-        self._emit = parts.collector.emit
-        self._short_emit = parts.collector.short_way()
+        self._collector = parts.collector
+        self._tracker = parts.tracker
+        self._fast_emit = fast_lane(parts.collector, parts.tracker)
         self.logger = parts.logger
         self.open_state = parts.open_state
         #: tuples that are done with and whose ack() is still to be called
@@ -41,10 +42,6 @@ class SpoutDelegate:
         self._awaiting = parts.awaiting
         #: whether the spout has said that it has no more tuples
         self.finished = False
-        #: emit() of a spout whose trees are tracked, or of one whose are not
-        self.shortest_emit: SpoutEmit = parts.tracker.emit if parts.tracker else self._emit_untracked
-        if self._awaiting is not None:
-            self.shortest_emit = functools.partial(self._emit_awaited, self._awaiting)
 
     def emit(
         self,
@@ -54,41 +51,28 @@ class SpoutDelegate:
         direct_task: int | None = None,
         need_task_ids: bool = False,
     ) -> list[int] | None:
-        return self.shortest_emit(tup, tup_id, stream, direct_task, need_task_ids)
+        tracker, tasks = self._tracker, None
+        plain = direct_task is None and not need_task_ids and (tracker is None or tup_id is not None)
+        if not plain or self._fast_emit(tup, stream, 0, tup_id) < 0:
+            tasks = self._collector.emit(tup, stream, direct_task, need_task_ids, self._planting(tup_id))
+        if tracker is None and tup_id is not None:
+            self._on_emitted(tup_id)
+        return tasks
 
-    def _emit_untracked(
-        self,
-        tup: Any,
-        tup_id: Any = None,
-        stream: str = "default",
-        direct_task: int | None = None,
-        need_task_ids: bool = False,
-    ) -> list[int] | None:
-        plain = tup_id is None and direct_task is None and not need_task_ids
-        if plain and self._short_emit(tup, stream) >= 0:
-            return None
-        tasks = self._emit(tup, stream, direct_task, need_task_ids)
-        if tup_id is not None:
-            # At most once nothing is tracked: what has been emitted counts as done.
+    def emit_many(self, rows: Iterable[Sequence[Any]], tup_id: Any = None, stream: str = "default") -> None:
+        self._collector.emit_many(rows, stream, self._planting(tup_id))
+        if self._tracker is None and tup_id is not None:
+            self._on_emitted(tup_id)
+
+    def _planting(self, tup_id: Any) -> EdgesOf | None:
+        return functools.partial(self._tracker.plant, tup_id) if self._tracker is not None else None
+
+    def _on_emitted(self, tup_id: Any) -> None:
+        """Effectively once a checkpoint has to have it. At most once what has been emitted is done with."""
+        if self._awaiting is not None:
+            self._awaiting.note(tup_id, self._clock())
+        else:
             self.acked.append(Over([tup_id], [0.0], 0.0))
-        return tasks
-
-    def _emit_awaited(
-        self,
-        awaiting: Awaiting,
-        tup: Any,
-        tup_id: Any = None,
-        stream: str = "default",
-        direct_task: int | None = None,
-        need_task_ids: bool = False,
-    ) -> list[int] | None:
-        plain = direct_task is None and not need_task_ids
-        tasks = None
-        if not plain or self._short_emit(tup, stream) < 0:
-            tasks = self._emit(tup, stream, direct_task, need_task_ids)
-        if tup_id is not None:
-            awaiting.note(tup_id, self._clock())
-        return tasks
 
     def finish(self) -> None:
         self.finished = True

@@ -10,7 +10,7 @@ import decimal
 import enum
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xxhash import xxh3_64_intdigest
@@ -32,6 +32,16 @@ def key_group(key: object, groups: int) -> int:
         except UnicodeEncodeError:
             pass  # half a surrogate pair, which only the table's encoder lets through
     return xxh3_64_intdigest(encode_key(key)) % groups
+
+
+def key_groups(keys: Sequence[object], groups: int) -> list[int]:
+    """The group of each key; TypeError as key_group()."""
+    if keys and set(map(type, keys)) == {str}:
+        try:
+            return [xxh3_64_intdigest(b"s" + key.encode()) % groups for key in keys]  # type: ignore[attr-defined]
+        except UnicodeEncodeError:
+            pass
+    return [key_group(key, groups) for key in keys]
 
 
 def encode_key(key: object) -> bytes:

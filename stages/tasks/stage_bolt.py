@@ -54,15 +54,11 @@ class StageBolt(StatefulComponent, Bolt):
             self._logic.flush()
 
     def _leaving(self, stream: EdgeStream) -> Out:
-        emit, name = self.emit, stream.name
-
         def wrapped(rows: Sequence[Any]) -> None:
-            for row in rows:
-                emit((row,), name)
+            self.emit_many(zip(rows, strict=True), stream.name)
 
         def plain(rows: Sequence[Any]) -> None:
-            for row in rows:
-                emit(row, name)
+            self.emit_many(rows, stream.name)
 
         return wrapped if stream.wraps else plain
 

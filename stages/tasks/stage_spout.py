@@ -94,15 +94,11 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
             self._logic.flush()
 
     def _leaving(self, stream: EdgeStream) -> Out:
-        emit, name = self.emit, stream.name
-
         def wrapped(rows: Sequence[Any]) -> None:
-            for row in rows:
-                emit((row,), None, name)
+            self.emit_many(zip(rows, strict=True), stream=stream.name)
 
         def plain(rows: Sequence[Any]) -> None:
-            for row in rows:
-                emit(row, None, name)
+            self.emit_many(rows, stream=stream.name)
 
         return wrapped if stream.wraps else plain
 

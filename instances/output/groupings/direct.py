@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from heronpy.instances.output.groupings.grouping import Grouping
@@ -15,6 +15,12 @@ class Direct(Grouping[T]):
 
     def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
         del row
+        return ()
+
+    def split(
+        self, rows: Sequence[tuple[Any, ...]], sent: Sequence[tuple[Any, ...]]
+    ) -> Iterable[tuple[T, Sequence[tuple[Any, ...]]]]:
+        del rows, sent
         return ()
 
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, TypeVar
 
 from heronpy.instances.excerpts import shown
 from heronpy.instances.output.groupings.grouping import Grouping
 from heronpy.kernel.errors import TopologyError
-from heronpy.kernel.flow.keys import encode_key, key_group
+from heronpy.kernel.flow.keys import encode_key, key_group, key_groups
 
 T = TypeVar("T")
 
@@ -32,6 +32,10 @@ class Fields(Grouping[T]):
         #: a ready-made answer per key group
         self._table = [(lanes[task],) for task in owners]
         self._groups = len(owners)
+        #: the lanes that own any group, and for each group which of them does
+        receivers = sorted(set(owners))
+        self._lanes = [lanes[task] for task in receivers]
+        self._places = [receivers.index(task) for task in owners]
         self._names = names
         self._columns = [declared.index(name) for name in names]
         self._key: Callable[[tuple[Any, ...]], object] = itemgetter(*self._columns)
@@ -56,6 +60,25 @@ class Fields(Grouping[T]):
 
         key = self._key
         return by_one if len(self._columns) == 1 else by_several
+
+    def split(
+        self, rows: Sequence[tuple[Any, ...]], sent: Sequence[tuple[Any, ...]]
+    ) -> Iterable[tuple[T, Sequence[tuple[Any, ...]]]]:
+        """No key is looked up in a cache: with few or many keys that was slower than to hash it."""
+        keys = list(map(self._key, rows))
+        if len(self._lanes) == 1 and set(map(type, keys)) <= {str}:
+            return [(self._lanes[0], sent)]  # every string is a key, whatever its group
+        try:
+            groups = key_groups(keys, self._groups)
+        except TypeError:
+            for row in rows:
+                self.targets(row)  # raises for the row that has no key
+            raise
+        pieces: list[list[tuple[Any, ...]]] = [[] for _ in self._lanes]
+        places, add = self._places, [piece.append for piece in pieces]
+        for group, row in zip(groups, sent, strict=True):
+            add[places[group]](row)
+        return [(lane, piece) for lane, piece in zip(self._lanes, pieces, strict=True) if piece]
 
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
         """Whatever task the row was for: its key has one owner."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from heronpy.instances.output.groupings.grouping import Grouping
@@ -21,6 +21,12 @@ class ToAll(Grouping[T]):
         del row
         return self._answer
 
+    def split(
+        self, rows: Sequence[tuple[Any, ...]], sent: Sequence[tuple[Any, ...]]
+    ) -> Iterable[tuple[T, Sequence[tuple[Any, ...]]]]:
+        del rows
+        return [(lane, sent) for lane in self._answer]
+
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
         """The copy of a task that is gone is dropped: the others have theirs."""
         del row, index
@@ -37,6 +43,12 @@ class ToLowest(Grouping[T]):
     def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
         del row
         return self._answer
+
+    def split(
+        self, rows: Sequence[tuple[Any, ...]], sent: Sequence[tuple[Any, ...]]
+    ) -> Iterable[tuple[T, Sequence[tuple[Any, ...]]]]:
+        del rows
+        return [(lane, sent) for lane in self._answer]
 
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
         del row, task, index

@@ -1,4 +1,4 @@
-"""What every grouping can do: choose tasks for a new row, and for a row that waits while the plan changes."""
+"""What every grouping can do: choose tasks for new rows, and for a row that waits while the plan changes."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ class Grouping(Generic[T]):
     def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
         """The lanes of the tasks that get a copy of the row."""
         raise NotImplementedError
+
+    def split(
+        self, rows: Sequence[tuple[Any, ...]], sent: Sequence[tuple[Any, ...]]
+    ) -> Iterable[tuple[T, Sequence[tuple[Any, ...]]]]:
+        """Lanes, and what each of them gets of a batch, in order: the same as by `targets` for each row.
+
+        `sent` has the rows as they are put into lanes: some of their values may be encoded already.
+        """
+        pieces: dict[T, list[tuple[Any, ...]]] = {}
+        for row, frozen in zip(rows, sent, strict=True):
+            for lane in self.targets(row):
+                pieces.setdefault(lane, []).append(frozen)
+        return pieces.items()
 
     def owners(self, rows: Iterable[Sequence[Any]], task: int, index: int) -> list[int | None]:
         """For each row that waits for `task` by an earlier plan, the task that gets it by this one."""

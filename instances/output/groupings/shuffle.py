@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from heronpy.instances.output.groupings.grouping import Grouping
@@ -24,8 +24,20 @@ class Shuffle(Grouping[T]):
         super().__init__(lanes)
         chosen = [lanes[task] for task in near or self._tasks]
         start = pick(len(chosen))
+        self._count = len(chosen)
         self._turn = itertools.cycle([(lane,) for lane in (*chosen[start:], *chosen[:start])])
 
     def targets(self, row: tuple[Any, ...]) -> Sequence[T]:
         del row
         return next(self._turn)
+
+    def split(
+        self, rows: Sequence[tuple[Any, ...]], sent: Sequence[tuple[Any, ...]]
+    ) -> Iterable[tuple[T, Sequence[tuple[Any, ...]]]]:
+        """Dealt like cards: with n tasks, each gets every n-th row."""
+        count = self._count
+        pieces = [(next(self._turn)[0], sent[first::count]) for first in range(min(count, len(rows)))]
+        if len(rows) > count:  # else the turn is where it belongs
+            for _ in range(len(rows) % count):
+                next(self._turn)
+        return pieces

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 from support.simulation.run import Profile
 
+from heronpy.instances.acking.tracker import Tracker
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.task.bolt_task import BoltTask
-from heronpy.instances.task.tracker import Tracker
 from heronpy.kernel.flow.credit import Arrival, Receiving, Spending
 from heronpy.kernel.flow.peer_link import LinkReceiver, LinkSender
 from heronpy.kernel.master.knowledge.tuple_losses import TupleLosses

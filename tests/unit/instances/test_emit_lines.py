@@ -34,7 +34,7 @@ class Gallery(Topology):
 
 class Two(Pictures):
     def initialize(self, config: Any, context: Any) -> None:
-        self.emit(["first"])
+        self.emit_many([["first"]])
 
 
 def line_of(cls: type, text: str) -> int:

@@ -12,6 +12,7 @@ from support.tasks.emitter import MY_INCARNATION, Emitter
 from support.tasks.plans import edge
 
 from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.output.fast_lane import fast_lane
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import DATA, SIGNAL
@@ -237,10 +238,10 @@ def test_how_long_tuples_were_held_is_measured() -> None:
 
 def test_a_component_that_holds_on_to_emit_emits_by_the_new_plan() -> None:
     scaling = Scaling(edge("fields", "word"), par=1)
-    short = scaling.collector.short_way()
+    emit = fast_lane(scaling.collector)
     scaling.scale(3)
     for number in range(40):
-        assert short([str(number), number], "default") == 0
+        assert emit([str(number), number], "default") == 0
     scaling.outbox.flush()
     assert len(scaling.arrived()) == 3
 
@@ -264,3 +265,37 @@ def test_the_end_of_input_stays_behind_rows_that_a_change_of_plan_moves() -> Non
     assert ends
     assert min(ends) > row
     assert all(came[end].prefix.position == 1 for end in ends)
+
+
+@given(
+    kind=st.sampled_from(["fields", "shuffle", "all", "global", "custom"]),
+    words=st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60),
+    par=st.integers(1, 4),
+    count=st.integers(1, 5),
+)
+def test_a_batch_that_waits_for_credit_while_the_plan_changes_goes_on_by_the_new_one(
+    kind: str, words: list[str], par: int, count: int
+) -> None:
+    scaling = Scaling(edge(kind, *(["word"] if kind == "fields" else [])), par=par, batch_tuples=3)
+    before = {task.id for task in scaling.plan.tasks_of("count")}
+    plans: list[PhysicalPlan] = []
+    scaling.link.on_pump = lambda: plans.append(scaling.scale(count))
+    scaling.collector.emit_many([(word, number) for number, word in enumerate(words)], "default")
+    plan = plans[0] if plans else scaling.scale(count)
+    scaling.outbox.flush()
+    assert len(plans) < 2
+    assert not scaling.outbox.waiting
+    found = scaling.arrived()
+    after = {task.id for task in plan.tasks_of("count")}
+    if kind == "all":  # no copy for a task that is new, and none for one that is gone
+        assert found == {task: list(range(len(words))) for task in before & after}
+        return
+    assert sorted(number for numbers in found.values() for number in numbers) == list(range(len(words)))
+    assert set(found) <= after
+    if kind == "fields":
+        owners = plan.key_groups["count"]
+        for task, numbers in found.items():
+            for word in {words[number] for number in numbers}:
+                assert owners[key_group(word, len(owners))] == task
+                mine = [number for number in numbers if words[number] == word]
+                assert mine == sorted(mine)

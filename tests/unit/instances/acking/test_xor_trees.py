@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored
-from heronpy.instances.acking.anchored import Anchored, Edges
+from heronpy.instances.acking.anchored import Anchored, Edges, joining, pairs
 from heronpy.instances.acking.roots import Over, Roots, task_of
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
@@ -23,9 +23,9 @@ TASK, INCARNATION = 7, 3 << 20 | 5
 class Tuple:
     """A tuple on its way: all that acking knows of it is its id."""
 
-    def __init__(self, edges: int | dict[int, int]) -> None:
+    def __init__(self, edges: Edges) -> None:
         (self.id,), _ = decode_anchored(encode_anchored([edges], b""), 1)
-        self.roots = set(edges) if isinstance(edges, dict) else {edges}
+        self.roots = {root for root, _ in pairs(edges)}
 
 
 class Forest:
@@ -60,11 +60,7 @@ class Forest:
         taken = [self.alive.pop(self.random.randrange(len(self.alive)))]
         if self.alive and self.random.random() < 0.3:
             taken.append(self.alive.pop(self.random.randrange(len(self.alive))))
-        for _ in range(self.random.choice([0, 0, 1, 1, 2, 3])):
-            edges: dict[int, int] = {}
-            for tup in taken:
-                assert tup.id is not None
-                tup.id.join(self.random.getrandbits(64), edges)
+        for edges in joining(taken)(self.random.choice([0, 0, 1, 1, 2, 3])):
             made = Tuple(edges)
             self.alive.append(made)
             for root in made.roots:
