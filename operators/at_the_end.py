@@ -108,12 +108,13 @@ class CoGrouping:
             if self._how is None:
                 flowing.add([Result(key, (left, right))])
             else:
-                flowing.add(Result(key, pair) for pair in _pairs(left, right, self._how))
+                flowing.add(Result(key, pair) for pair in pairs(left, right, self._how))
         flowing.flush()
         self.states.clear()
 
 
-def _pairs(left: list[Any], right: list[Any], how: How) -> Iterable[tuple[Any, Any]]:
+def pairs(left: list[Any], right: list[Any], how: How) -> Iterable[tuple[Any, Any]]:
+    """Each pair of two sides; None where one is missing that `how` does without."""
     lefts = left or ([None] if how in ("right", "outer") else [])
     rights = right or ([None] if how in ("left", "outer") else [])
     return ((one, other) for one in lefts for other in rights)

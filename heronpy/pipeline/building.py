@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 import inspect
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
-from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.names import checked_name
 from heronpy.pipeline.agg import Aggregate
+from heronpy.pipeline.checks import refuse_unless
 from heronpy.pipeline.graph import Graph, OnError, Op, ReadOp, Site, Step, StepInput
-
-#: "10s", seconds or a timedelta
-Duration: TypeAlias = str | float | datetime.timedelta
 
 
 class Steps:
@@ -118,27 +114,11 @@ def checked_function(word: str, fn: Callable[..., Any], *, many: bool = False) -
     )
 
 
-def checked_duration(word: str, given: Duration) -> float:
-    """The seconds of a duration; refuses what is none, and no time at all."""
-    try:
-        seconds = parse_duration(given.total_seconds() if isinstance(given, datetime.timedelta) else given)
-    except (TypeError, ValueError):
-        seconds = 0.0
-    refuse_unless(seconds > 0, f"{word}={given!r} is not a duration", hint="'10s', seconds or a timedelta")
-    return seconds
-
-
 def checked_end(word: str, end: object, kind: type, *, hint: str) -> None:
     """Refuses what is no source or sink. Its values may be many: they are looked at only to be refused."""
     if not isinstance(end, kind):
         msg = f"{word} takes a {kind.__name__.lower()}, got {end!r}"
         raise UserError(msg, hint=hint)
-
-
-def refuse_unless(sound: bool, message: str, *, hint: str) -> None:
-    """A UserError that says what to write instead."""
-    if not sound:
-        raise UserError(message, hint=hint)
 
 
 def checked_end_of_input(word: str, step: str, bounded: bool) -> None:

@@ -8,14 +8,22 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from heronpy.pipeline.agg import Aggregate
+from heronpy.pipeline.triggers import Trigger
+from heronpy.pipeline.watermarks import Watermarks
+from heronpy.pipeline.windows import Windows
 
 OnError: TypeAlias = Literal["fail", "skip", "aside"]
 How: TypeAlias = Literal["inner", "left", "right", "outer"]
+#: how the results of a window refine each other: what is new, what there is so far, or that with the last one
+#: taken back
+Panes: TypeAlias = Literal["discarding", "accumulating", "retracting"]
+#: of event times that are numbers
+TimeUnit: TypeAlias = Literal["s", "ms", "us"]
 #: how records reach the tasks of another stage; "none" inside a stage
 Exchange: TypeAlias = Literal["none", "local or shuffle", "shuffle", "fields(key)", "lowest"]
 
 #: the outputs of a step: the first is what its own stream carries
-MAIN, ERRORS, MATCHING, OTHERS = "", "errors", "matching", "others"
+MAIN, ERRORS, MATCHING, OTHERS, LATE = "", "errors", "matching", "others", "late"
 
 
 class Site(NamedTuple):
@@ -196,6 +204,36 @@ class CoGroupOp:
 
 
 @dataclass(frozen=True)
+class EventTimeOp:
+    """An event time for each record, and watermarks."""
+
+    by: Callable[[Any], Any]
+    watermarks: Watermarks
+    unit: TimeUnit | None
+    #: microseconds after which a split that has nothing is not waited for; None: it always is
+    idle: int | None
+    word = "event_time"
+
+
+@dataclass(frozen=True)
+class WindowOp:
+    """The aggregate of each key, or of all records, in windows."""
+
+    windows: Windows
+    trigger: Trigger
+    panes: Panes
+    #: microseconds behind its end for which a window takes records
+    lateness: int
+    aggregate: Aggregate[Any, Any, Any]
+    keyed: bool
+    #: of a join: the aggregate has the records of both sides, of which each pair is a result
+    how: How | None = None
+    #: records come from two sides
+    sides: bool = False
+    word = "window"
+
+
+@dataclass(frozen=True)
 class WriteOp:
     """Records into a sink."""
 
@@ -223,11 +261,13 @@ Op: TypeAlias = (
     | FinalOp
     | DedupOp
     | CoGroupOp
+    | EventTimeOp
+    | WindowOp
     | WriteOp
 )
 
 #: keeps something between records
-STATEFUL = (AggregateOp, FinalOp, ProcessOp, RollingOp, DedupOp, CoGroupOp)
+STATEFUL = (AggregateOp, FinalOp, ProcessOp, RollingOp, DedupOp, CoGroupOp, WindowOp)
 #: where records leave the graph
 ENDS = (WriteOp, TableOp)
 
@@ -267,6 +307,12 @@ class Step:
     derived: bool = True
     par: int | None = None
     on_error: OnError = "fail"
+    #: its records have event time
+    timed: bool = False
+    #: the step whose results may be taken back in what this one makes; "": none
+    retracting: str = ""
+    #: microseconds by which its results may be behind the watermark
+    late_by: int = 0
     #: set by the planner
     stage: str = ""
 

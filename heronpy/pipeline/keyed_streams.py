@@ -12,8 +12,8 @@ from heronpy.pipeline.building import (
     checked_end_of_input,
     checked_function,
     checked_how,
-    refuse_unless,
 )
+from heronpy.pipeline.checks import refuse_unless
 from heronpy.pipeline.graph import (
     AggregateOp,
     CoGroupOp,

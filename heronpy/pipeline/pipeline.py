@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from heronpy.connectors import Source
 from heronpy.kernel.names import checked_name
-from heronpy.pipeline.building import Steps, checked_end, refuse_unless
+from heronpy.pipeline.building import Steps, checked_end
+from heronpy.pipeline.checks import refuse_unless
 from heronpy.pipeline.graph import Graph, ReadOp
 from heronpy.pipeline.streams import Stream
 from heronpy.submissions import submissions

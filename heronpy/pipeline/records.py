@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from heronpy.kernel.names import checked_name
+from heronpy.pipeline.times import BEGINNING, END
+from heronpy.pipeline.windows import Window, window_of
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -17,11 +19,33 @@ K_co = TypeVar("K_co", covariant=True)
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Result(msgspec.Struct, Generic[K_co, T_co], frozen=True):
-    """What a join or a co-group has found for a key."""
+#: before the watermark has passed the end of the window, when it does, and behind that
+Timing: TypeAlias = Literal["early", "on_time", "late"]
+
+
+class Pane(msgspec.Struct, frozen=True):
+    """Which of a window's results this is."""
+
+    #: of the key in its window, from 0
+    index: int
+    timing: Timing
+    #: no other follows
+    last: bool
+
+
+#: of what speaks at the end of the input, without windows
+AT_THE_END = Pane(0, "on_time", True)
+
+
+class Result(msgspec.Struct, Generic[K_co, T_co], frozen=True, repr_omit_defaults=True):
+    """What was found for a key, in a window; without windows that is all time."""
 
     key: K_co
     value: T_co
+    window: Window = window_of((BEGINNING, END))
+    pane: Pane = AT_THE_END
+    #: takes back what was said before
+    retracts: bool = False
 
 
 class Failed(msgspec.Struct, Generic[T_co], frozen=True):

@@ -10,16 +10,14 @@ from heronpy.kernel.errors import UserError
 from heronpy.pipeline import agg
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.building import (
-    Duration,
     Steps,
     checked_aggregate,
-    checked_duration,
     checked_end,
     checked_end_of_input,
     checked_function,
     checked_how,
-    refuse_unless,
 )
+from heronpy.pipeline.checks import Duration, checked_duration, refuse_unless
 from heronpy.pipeline.graph import (
     ERRORS,
     MAIN,

@@ -53,7 +53,7 @@ DECISIONS = [
     *sorted((ROOT / "instances/output/groupings").glob("*.py")),
     *(ROOT / "instances/acking" / name for name in ("anchored.py", "roots.py", "ack_codec.py")),
     *sorted((ROOT / "planner").glob("*.py")),
-    *sorted((ROOT / "operators").glob("*.py")),
+    *sorted((ROOT / "operators").rglob("*.py")),
     *(path for path in sorted((ROOT / "heronpy/pipeline").glob("*.py")) if path.stem not in ("sinks",)),
     ROOT / "instances/task/pace.py",
     ROOT / "instances/task/schedule.py",

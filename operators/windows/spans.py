@@ -1,0 +1,200 @@
+"""One accumulator per key and window: the core for windows, triggers and panes of all kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heronpy.operators.windows import trigger_steps
+from heronpy.operators.windows.trigger_steps import WindowEvent
+from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowRules
+from heronpy.pipeline.records import Timing
+from heronpy.pipeline.times import BEGINNING, END
+from heronpy.pipeline.triggers import AtWatermark
+from heronpy.pipeline.windows import Bounds
+
+
+class OpenWindow:
+    """What is kept of one window of one key."""
+
+    __slots__ = (
+        "accumulator",
+        "index",
+        "new",
+        "newest",
+        "owed",
+        "passed",
+        "records",
+        "shown",
+        "trigger",
+        "value",
+    )
+
+    def __init__(self, accumulator: Any, trigger: Any) -> None:
+        self.accumulator, self.trigger = accumulator, trigger
+        #: records in it, less those that were taken back; and records that were not shown yet
+        self.records = self.new = 0
+        #: number of the next pane
+        self.index = 0
+        #: the largest event time in it
+        self.newest = BEGINNING
+        #: the watermark has passed its end
+        self.passed = False
+        #: whether a pane was shown, and its value, for what has to be taken back
+        self.shown, self.value = False, None
+        #: panes of windows that have become part of this one, to be taken back with its next pane
+        self.owed: list[Fired] = []
+
+
+class KeySpans:
+    """The windows of one key."""
+
+    __slots__ = ("alarm", "open", "wake")
+
+    def __init__(self) -> None:
+        self.open: dict[Bounds, OpenWindow] = {}
+        self.wake = self.alarm = NEVER
+
+
+class SpanCore:
+    """Takes records into their windows, asks the trigger, and makes panes."""
+
+    def __init__(self, rules: WindowRules) -> None:
+        self._rules, self._trigger = rules, rules.trigger
+        #: a record before the watermark needs no look at the trigger
+        self._quiet = isinstance(rules.trigger, AtWatermark) and rules.trigger.early is None
+
+    def create(self) -> KeySpans:
+        return KeySpans()
+
+    def empty(self, state: KeySpans) -> bool:
+        return not state.open
+
+    def element(self, state: KeySpans, element: Element, fired: list[Fired]) -> int:
+        rules, behind = self._rules, IN_TIME
+        for bounds in rules.windows.bounds(element.value, element.time):
+            if rules.windows.merging:
+                bounds = self._united(state, bounds, element.watermark)
+            if bounds not in state.open and rules.expired(bounds, element.watermark):
+                behind = max(behind, element.watermark - bounds[1])
+                continue
+            window = state.open.get(bounds) or self._opened(state, bounds, element.watermark)
+            window.accumulator = rules.with_record(window.accumulator, element.value, element.retracts)
+            window.records += -1 if element.retracts else 1
+            window.new += 1
+            window.newest = max(window.newest, element.time)
+            if window.passed or not self._quiet:
+                self._ask(state, bounds, WindowEvent("record", element.now, window.passed), fired)
+        return behind
+
+    def advance(self, state: KeySpans, watermark: int, now: int, fired: list[Fired]) -> None:
+        due = [bounds for bounds in state.open if bounds[1] <= watermark]
+        for bounds in sorted(due, key=lambda bounds: (bounds[1], bounds[0])):
+            window = state.open[bounds]
+            expired = self._rules.expired(bounds, watermark)
+            timing: Timing = "late" if window.passed else "on_time"
+            if not window.passed:
+                window.passed = True
+                self._ask(state, bounds, WindowEvent("watermark", now, True), fired, last=expired)
+            if expired:
+                if window.new:
+                    self._fire(bounds, window, timing, fired, last=True)
+                del state.open[bounds]
+        state.wake = min((self._wake(b, w) for b, w in state.open.items()), default=NEVER)
+        state.alarm = self._alarm(state)
+
+    def clock(self, state: KeySpans, watermark: int, now: int, fired: list[Fired]) -> None:
+        for bounds in sorted(state.open):
+            self._ask(state, bounds, WindowEvent("clock", now, watermark >= bounds[1]), fired)
+        state.alarm = self._alarm(state)
+
+    def _opened(self, state: KeySpans, bounds: Bounds, watermark: int) -> OpenWindow:
+        accumulator, trigger = self._rules.aggregate.create(), trigger_steps.begin(self._trigger)
+        window = state.open[bounds] = OpenWindow(accumulator, trigger)
+        window.passed = watermark >= bounds[1]
+        state.wake = min(state.wake, self._wake(bounds, window))
+        return window
+
+    def _wake(self, bounds: Bounds, window: OpenWindow) -> int:
+        return min(END, bounds[1] + self._rules.lateness) if window.passed else bounds[1]
+
+    def _alarm(self, state: KeySpans) -> int:
+        if self._quiet and getattr(self._trigger, "late", None) is None:
+            return NEVER
+        deadlines = (trigger_steps.deadline(self._trigger, window.trigger) for window in state.open.values())
+        return min((one for one in deadlines if one is not None), default=NEVER)
+
+    def _ask(
+        self, state: KeySpans, bounds: Bounds, event: WindowEvent, fired: list[Fired], *, last: bool = False
+    ) -> None:
+        window = state.open[bounds]
+        fires, window.trigger = trigger_steps.step(self._trigger, event, window.trigger)
+        if fires:
+            timing: Timing = "early"
+            if event.passed:
+                timing = "on_time" if event.kind == "watermark" else "late"
+            self._fire(bounds, window, timing, fired, last=last)
+        if event.kind == "record" and not fires:
+            deadline = trigger_steps.deadline(self._trigger, window.trigger)
+            state.alarm = min(state.alarm, NEVER if deadline is None else deadline)
+
+    def _fire(
+        self, bounds: Bounds, window: OpenWindow, timing: Timing, fired: list[Fired], *, last: bool
+    ) -> None:
+        """A pane; without anything new only the one on time, where panes say what there is so far."""
+        window.trigger = trigger_steps.renewed(self._trigger, window.trigger)
+        panes, aggregate = self._rules.panes, self._rules.aggregate
+        if not window.new and (timing != "on_time" or panes != "accumulating"):
+            return
+        time = window.newest if bounds[1] == END else bounds[1] - 1
+        fired += window.owed
+        if panes == "retracting" and window.shown:
+            fired.append(Fired(bounds, window.value, timing, window.index, retracts=True, time=time))
+        window.owed, window.shown = [], False
+        if panes != "discarding" and not window.records:
+            window.new = 0  # all that was in it has been taken back
+            return
+        value = aggregate.finish(window.accumulator)
+        fired.append(Fired(bounds, value, timing, window.index, last, time=time))
+        window.new, window.index = 0, window.index + 1
+        if panes == "retracting":
+            window.shown, window.value = True, value
+        elif panes == "discarding":
+            window.accumulator = aggregate.create()
+
+    def _united(self, state: KeySpans, bounds: Bounds, watermark: int) -> Bounds:
+        """The window that a new one becomes part of; those that it joins become one."""
+        known = [*state.open, *(() if bounds in state.open else (bounds,))]
+        for whole, parts in self._rules.windows.united(known):
+            if bounds in parts:
+                old = [part for part in parts if part in state.open]
+                if old and (len(old) > 1 or old[0] != whole):
+                    self._join(state, whole, old, watermark)
+                return whole
+        msg = f"merge() has left out the window {bounds}"
+        raise ValueError(msg)
+
+    def _join(self, state: KeySpans, whole: Bounds, parts: list[Bounds], watermark: int) -> None:
+        combine = self._rules.aggregate.combine
+        assert combine is not None  # the builder refuses the others
+        windows = [(part, state.open.pop(part)) for part in sorted(parts)]
+        _, first = windows[0]
+        united = OpenWindow(first.accumulator, None)
+        united.passed = watermark >= whole[1]
+        united.trigger = trigger_steps.merged(
+            self._trigger, [window.trigger for _, window in windows], united.passed
+        )
+        for part, window in windows:
+            if window is not first:
+                united.accumulator = combine(united.accumulator, window.accumulator)
+            united.records += window.records
+            united.new += window.new
+            united.index = max(united.index, window.index)
+            united.newest = max(united.newest, window.newest)
+            united.owed += window.owed
+            if window.shown and part == whole:
+                united.shown, united.value = True, window.value
+            elif window.shown:
+                back = Fired(part, window.value, "late" if window.passed else "early", window.index)
+                united.owed.append(back._replace(retracts=True, time=part[1] - 1))
+        state.open[whole] = united
+        state.wake = min(state.wake, self._wake(whole, united))

@@ -1,0 +1,153 @@
+"""The step around a core: a state for each key, what is due when, results with window and pane."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from heronpy.operators.at_the_end import pairs
+from heronpy.operators.failing import Failing
+from heronpy.operators.flowing import Flowing, Out
+from heronpy.operators.per_key import States, checked_key
+from heronpy.operators.stamped import Stamped
+from heronpy.operators.windows.calendar_of_keys import KeyCalendar
+from heronpy.operators.windows.frames import FrameCore, slides
+from heronpy.operators.windows.late_count import LateCount
+from heronpy.operators.windows.spans import SpanCore
+from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Core, Element, Fired, WindowRules
+from heronpy.pipeline.graph import WindowOp
+from heronpy.pipeline.records import Pane, Result
+from heronpy.pipeline.times import BEGINNING, END
+from heronpy.pipeline.windows import window_of
+
+
+def rules_of(op: WindowOp) -> WindowRules:
+    """What a core needs to know of a step."""
+    return WindowRules(op.windows, op.trigger, op.panes, op.lateness, op.aggregate)
+
+
+def core_of(rules: WindowRules, *, retractions: bool = False) -> Core:
+    """Frames where they can carry the windows."""
+    return FrameCore(rules) if slides(rules) and not retractions else SpanCore(rules)
+
+
+class Windowing:
+    """Records of a key into its windows, and their panes out as results."""
+
+    def __init__(
+        self,
+        op: WindowOp,
+        core: Core,
+        out: Out,
+        late: Out | None,
+        failing: Failing,
+        states: States,
+    ) -> None:
+        self._op, self._core = op, core
+        self._out, self._late_out, self._failing, self.states = out, late, failing, states
+        self._calendar, self._alarms = KeyCalendar(), KeyCalendar()
+        self.watermark = BEGINNING
+        #: processing time, in microseconds, as far as it is known here
+        self.now = 0
+        self.late = LateCount()
+
+    def take(self, slot: int, rows: Sequence[Any]) -> None:
+        results, late = Flowing(self._out), []
+        sides = self._op.sides
+        for key, stamped in rows if self._op.keyed else ((None, row) for row in rows):
+            value = (slot, stamped.value) if sides else stamped.value
+            state = self._state_of(key)
+            wake, alarm, fired = state.wake, state.alarm, list[Fired]()
+            element = Element(stamped.time, value, self.watermark, self.now, stamped.retracts)
+            try:
+                behind = self._core.element(state, element, fired)
+            except Exception as error:
+                raise self._failing.on(error, stamped.value) from error
+            if behind != IN_TIME:
+                late.append((stamped, behind))
+            if fired:
+                results.add(self._results(key, fired))
+            self._settle(key, state, wake, alarm)
+        results.flush()
+        if late:
+            self._set_aside(late)
+
+    def advance(self, watermark: int) -> None:
+        """The watermark has come so far: windows speak in the order of time."""
+        results = Flowing(self._out)
+        for time, key in self._calendar.due(watermark):
+            self._wake(key, time, results)
+        self.watermark = watermark
+        if watermark == END:
+            for key in list(self.states):
+                self._wake(key, END, results)
+        results.flush()
+
+    def clock(self, now: int) -> None:
+        """It is so late: triggers that go by processing time speak."""
+        self.now = now
+        results = Flowing(self._out)
+        for time, key in self._alarms.due(now):
+            state = self.states.get(key)
+            if state is not None and state.alarm <= time:
+                fired: list[Fired] = []
+                wake = state.wake
+                self._core.clock(state, self.watermark, now, fired)
+                results.add(self._results(key, fired))
+                self._settle(key, state, wake, NEVER)
+        results.flush()
+
+    def end(self) -> None:
+        """The watermark is at the end of time, so nothing is left."""
+
+    def _state_of(self, key: Hashable) -> Any:
+        state = self.states.get(key)
+        if state is None:
+            checked_key(key, self._failing)
+            state = self.states[key] = self._core.create()
+        return state
+
+    def _wake(self, key: Hashable, time: int, results: Flowing) -> None:
+        state = self.states.get(key)
+        if state is None or (state.wake > time and time != END):
+            return
+        fired: list[Fired] = []
+        alarm = state.alarm
+        try:
+            self._core.advance(state, time, self.now, fired)
+        except Exception as error:
+            raise self._failing.for_key(error, key) from error
+        results.add(self._results(key, fired))
+        self._settle(key, state, NEVER, alarm)
+
+    def _settle(self, key: Hashable, state: Any, wake: int, alarm: int) -> None:
+        """Enter what the state waits for, if that is new; forget a key without windows."""
+        if self._core.empty(state):
+            self.states.pop(key, None)
+            return
+        if state.wake < wake:
+            self._calendar.add(state.wake, key)
+        if state.alarm < alarm:
+            self._alarms.add(state.alarm, key)
+
+    def _results(self, key: Hashable, fired: Iterable[Fired]) -> list[Stamped]:
+        made = []
+        for pane in fired:
+            window, which = window_of(pane.bounds), Pane(pane.number, pane.timing, pane.last)
+            for value in self._values(pane):
+                result = Result(key, value, window, which, pane.retracts)
+                made.append(Stamped(pane.time, result, pane.retracts))
+        return made
+
+    def _values(self, pane: Fired) -> Iterable[Any]:
+        if self._op.how is None:
+            return (pane.value,)
+        left, right = pane.value
+        return pairs(left, right, self._op.how)
+
+    def _set_aside(self, late: list[tuple[Stamped, int]]) -> None:
+        if self._late_out is not None:
+            self._late_out([stamped for stamped, _ in late])
+            return
+        for _, behind in late:
+            self.late.add(behind)
