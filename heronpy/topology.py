@@ -127,7 +127,6 @@ class TopologyBuilder:
             if spec.name is None:
                 msg = f"{spec.label} needs a name to be added"
                 raise DefinitionError(msg, hint="pass a name: spec(name='…')")
-            _refuse_reserved(spec.name)
             if spec.name in self._specs:
                 msg = f"there are two components called {spec.name!r}"
                 raise DefinitionError(msg)
@@ -180,4 +179,6 @@ class TopologyBuilder:
         self.build().write()
 
     def _construct_topo_class_dict(self) -> dict[str, Any]:
-        return {**self._specs, "config": self._topology_config}
+        # no component is called like an attribute that a topology has
+        specs = {f"component {name}": spec for name, spec in self._specs.items()}
+        return {**specs, "config": self._topology_config}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from heronpy.bolt import Bolt
+from heronpy.connectors.collected import CollectedSink
 from heronpy.connectors.printed import PrintedSink
 from heronpy.constants import TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
 from heronpy.kernel.plugin.runner import UnsupportedOnRunner
@@ -15,7 +17,7 @@ from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stages.found_pipeline import PlannedPipeline, signature
 from heronpy.stages.pipeline_keys import PIPELINE, PRINTS, STAGE, STEPS
 from heronpy.stages.stage_streams import GROUPINGS, streams_of
-from heronpy.stages.tasks.stage_bolt import StageBolt
+from heronpy.stages.tasks.stage_bolt import KeyedStageBolt, StageBolt
 from heronpy.stages.tasks.stage_sink import StageSink
 from heronpy.stages.tasks.stage_spout import StageSpout
 from heronpy.stream import AnyGrouping, Stream
@@ -47,6 +49,10 @@ def check(found: PlannedPipeline) -> None:
     if found.pipeline.guarantee == "at_least_once":
         hint = "guarantee='effectively_once', which repeats nothing either, or 'at_most_once'"
         raise UnsupportedOnRunner(ENGINE, "guarantee 'at_least_once'", first.name, first.site, hint=hint)
+    for step in found.plan.steps:
+        if isinstance(step.op, WriteOp) and isinstance(step.op.sink, CollectedSink):
+            hint = "--runner local, or write to files or SQLite"
+            raise UnsupportedOnRunner(ENGINE, "sinks.collected", step.name, step.site, hint=hint)
     check_ends(found.plan)
 
 
@@ -64,8 +70,14 @@ def _component(found: PlannedPipeline, stage: PlannedStage, cores: int) -> Heron
         return StageSpout.spec(stage.name, par, config, outputs)
     if isinstance(first.op, WriteOp) and isinstance(first.op.sink, PrintedSink):
         config[PRINTS] = True
-    cls = StageSink if isinstance(first.op, WriteOp) else StageBolt
-    return cls.spec(stage.name, _inputs(plan, stage), par, config, outputs)
+    return _bolt_of(stage).spec(stage.name, _inputs(plan, stage), par, config, outputs)
+
+
+def _bolt_of(stage: PlannedStage) -> type[Bolt]:
+    if isinstance(stage.steps[0].op, WriteOp):
+        return StageSink
+    by_key = any(read.exchange == "fields(key)" for _, read in stage.inputs)
+    return KeyedStageBolt if by_key else StageBolt
 
 
 def _of_the_user(plan: Graph, stage: PlannedStage, par: int) -> HeronComponentSpec:

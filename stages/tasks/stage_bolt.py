@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 
 
 class StageBolt(StatefulComponent, Bolt):
-    """A stage that reads others. `self.state` has the states of its steps."""
+    """A stage that reads others. `self.state` has what its steps keep, which belongs to no key."""
 
     #: a task needs the user's file, where the functions of the steps are
     runs_steps = True
-    #: its state is by the key of its exchange, where it has one
-    keyed = True
 
     @classmethod
     def shapes(cls, config: Mapping[str, Any]) -> dict[str, StateShape]:
@@ -73,3 +71,9 @@ class StageBolt(StatefulComponent, Bolt):
 
     def close(self) -> None:
         self._held.close()
+
+
+class KeyedStageBolt(StageBolt):
+    """A stage behind an exchange by key: its state is by that key."""
+
+    keyed = True

@@ -248,11 +248,16 @@ def test_a_builder_refuses_what_is_no_spec() -> None:
         builder.add_spec(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="needs a name to be added"):
         builder.add_spec(Words.spec())
-    for reserved in ("config", "write"):
-        with pytest.raises(ValueError, match=f"a component cannot be called '{reserved}'"):
-            builder.add_spec(Words.spec(reserved))
     with pytest.raises(TypeError, match="set_config takes a dict"):
         builder.set_config([])  # type: ignore[arg-type]
+
+
+def test_a_builder_takes_the_names_of_attributes_that_a_topology_has() -> None:
+    builder = TopologyBuilder("x")
+    builder.add_spec(Words.spec("config"), Words.spec("write"), Words.spec("__doc__"))
+    topology = builder.build()
+    assert [spec.name for spec in topology._heron_specs] == ["config", "write", "__doc__"]
+    assert callable(topology.write)
 
 
 def test_a_class_without_spec_is_a_slip() -> None:
