@@ -76,6 +76,7 @@ class Counters:
             executed=sum(self.executed.values()),
             acked=self.acked,
             failed=self.failed,
+            custom=self.custom,
         )
 
     def samples(self) -> list[Sample]:

@@ -1,4 +1,4 @@
-"""Config of a component that is a stage of a pipeline."""
+"""What the verbs know of a component that is a stage of a pipeline: keys of its config, a metric."""
 
 from __future__ import annotations
 
@@ -10,3 +10,6 @@ STAGE: Final = "pipeline.stage"
 STEPS: Final = "pipeline.steps"
 #: whether it prints records, which `heronpy run` shows
 PRINTS: Final = "pipeline.prints"
+
+#: metric of records that were skipped or set aside, by step
+FAILED: Final = "failed_records"

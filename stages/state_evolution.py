@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -24,7 +24,10 @@ def _shape(op: Op) -> StateShape:
         case ProcessOp(state=type() as cls):
             fields = _fields(cls)
             return StateShape(
-                f"class {cls.__qualname__}", {f.name: f.kind for f in fields}, _defaults(fields)
+                f"class {cls.__qualname__}",
+                {field.name: field.kind for field in fields},
+                tuple(field.name for field in fields if field.default),
+                ordered=_is_ordered(cls),
             )
         case ProcessOp():
             return StateShape("a function's result")
@@ -40,10 +43,6 @@ class _Field:
     default: bool
 
 
-def _defaults(fields: Iterable[_Field]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields if field.default)
-
-
 def _fields(cls: type[Any]) -> list[_Field]:
     """The fields that a class declares; none for a class that declares none."""
     if dataclasses.is_dataclass(cls):
@@ -54,7 +53,21 @@ def _fields(cls: type[Any]) -> list[_Field]:
         ]
     if issubclass(cls, msgspec.Struct):
         return [_Field(f.name, _shown(f.type), not f.required) for f in msgspec.structs.fields(cls)]
+    if _is_named_tuple(cls):
+        kinds = inspect.get_annotations(cls)
+        return [_Field(n, _shown(kinds.get(n, "")), n in cls._field_defaults) for n in cls._fields]
     return []
+
+
+def _is_ordered(cls: type[Any]) -> bool:
+    """Whether pickle writes the fields of its objects in their order."""
+    if dataclasses.is_dataclass(cls):
+        return "__slots__" in vars(cls) and "__setstate__" in vars(cls)  # as those do that are frozen
+    return issubclass(cls, msgspec.Struct) or _is_named_tuple(cls)
+
+
+def _is_named_tuple(cls: type[Any]) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_field_defaults")
 
 
 def _shown(kind: Any) -> str:
@@ -63,6 +76,8 @@ def _shown(kind: Any) -> str:
 
 def brought_up_to_date(states: Mapping[Any, Any], stage: PlannedStage) -> None:
     """Give states of dataclasses that were saved by older code the fields that are new since then."""
+    if not any(isinstance(step.op, ProcessOp) for step in stage.stateful):
+        return
     shared = len(stage.stateful) > 1
     for value in states.values():
         for state in value.values() if shared else (value,):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
-from heronpy.cli.views.output import count, elapsed
+from heronpy.cli.views.output import count, elapsed, plural
 from heronpy.kernel.status import (
     Backpressure,
     CheckpointStatus,
@@ -12,6 +13,7 @@ from heronpy.kernel.status import (
     InstanceStatus,
     TopologyStatus,
 )
+from heronpy.stages.pipeline_keys import FAILED
 
 COMPONENT_HEADERS = (
     "component",
@@ -78,6 +80,7 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
         lines.append(f"the topology master rejected {status.rejected} messages or connections")
     lines += [_backpressure_note(one) for one in status.backpressure]
     lines += _loss_notes(status)
+    lines += _failed_records(status)
     for container in status.containers:
         lines += _container_notes(container, now, told=status.reason)
     held_up = {label for one in status.backpressure for label in (*one.spouts, *one.bolts)}
@@ -102,7 +105,8 @@ def totals(status: TopologyStatus) -> str:
     gone = status.lost_max and status.reliability != "effectively_once"  # else it has been replayed
     lost = f"; lost between {status.lost_min:,} and {status.lost_max:,}" if gone else ""
     took = f" after {elapsed(status.at - status.running_since)}" if status.running_since else ""
-    return f"{status.name} {status.state}{took}: {'; '.join(parts)}{lost}"
+    aside = "".join(f"; {note}" for note in _failed_records(status))
+    return f"{status.name} {status.state}{took}: {'; '.join(parts)}{aside}{lost}"
 
 
 def component_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
@@ -280,6 +284,17 @@ def _loss_notes(status: TopologyStatus) -> list[str]:
     if dropped := sum(instance.dropped for instance in status.instances):
         lines.append(f"dropped  {dropped:,} tuples for want of credit")
     return lines
+
+
+def _failed_records(status: TopologyStatus) -> list[str]:
+    """Of a pipeline: the steps that skipped records or set them aside."""
+    failed: Counter[str] = Counter()
+    for instance in status.instances:
+        for metric, value in instance.custom.items():
+            name, _, step = metric.partition("/")
+            if name == FAILED:
+                failed[step] += int(value)
+    return [f"step {step!r} failed for {plural(count, 'record')}" for step, count in sorted(failed.items())]
 
 
 def _instance_notes(instance: InstanceStatus, *, told: str, explained: bool) -> list[str]:

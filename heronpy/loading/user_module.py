@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.abc
 import importlib.machinery
 import importlib.util
 import re
@@ -17,6 +18,9 @@ from heronpy.submissions import submissions
 
 #: the module name that stands for the submitted file in a class path
 MAIN = "__main__"
+
+#: beginning of the names that submitted files have as modules
+_FILE = "heron_topology_file_"
 
 _imported: dict[str, ModuleType] = {}
 
@@ -70,8 +74,25 @@ def find_class(class_path: str) -> type[Any]:
     raise TopologyError(msg, hint="put its folder on PYTHONPATH when you submit")
 
 
+class _EarlierName(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the submitted file under the name that it had when objects of its classes were saved."""
+
+    def find_spec(self, fullname: str, *_: object) -> importlib.machinery.ModuleSpec | None:
+        found = fullname.startswith(_FILE) and _imported
+        return importlib.machinery.ModuleSpec(fullname, self) if found else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:  # noqa: ARG002
+        return next(reversed(_imported.values()))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has been run under its own name."""
+
+
+sys.meta_path.append(_EarlierName())
+
+
 def _run(file: str) -> ModuleType:
-    name = "heron_topology_file_" + re.sub(r"\W", "_", Path(file).stem)
+    name = _FILE + re.sub(r"\W", "_", Path(file).stem)
     # The loader is named so that a file without the suffix .py can be a topology too.
     loader = importlib.machinery.SourceFileLoader(name, file)
     spec = importlib.util.spec_from_file_location(name, file, loader=loader)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from heronpy.instances.user_metrics import sample_metrics
 from heronpy.kernel.flow.signals import EndOfInput
 from heronpy.kernel.protocol.ending import Ending
 
@@ -74,6 +75,8 @@ class TaskEnd:
             end_of_input = getattr(self._component, "end_of_input", None)
             if end_of_input is not None:
                 end_of_input()
+            for name, (metric, _) in self._parts.context.metrics.items():
+                sample_metrics(name, metric, self._parts.counters.custom)  # totals are taken from here on
         if self._transactions is not None and not self._transactions.waits:
             self._transactions.roll()
         if self._parts.acks is not None:

@@ -47,7 +47,7 @@ from heronpy.instances.task.emit_lines import located
 from heronpy.instances.task.frame_dispatch import FrameDispatch
 from heronpy.instances.task.schedule import Schedule
 from heronpy.instances.task.spout_task import SpoutDelegate, SpoutTask
-from heronpy.instances.task.user_metrics import sample_metrics
+from heronpy.instances.user_metrics import sample_metrics
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.plans import Input, PhysicalPlan

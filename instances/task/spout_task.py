@@ -42,6 +42,8 @@ class SpoutDelegate:
         self._awaiting = parts.awaiting
         #: whether the spout has said that it has no more tuples
         self.finished = False
+        #: whether next_tuple has got on in its source, though it may have emitted nothing
+        self.moved = False
 
     def emit(
         self,
@@ -193,8 +195,9 @@ class SpoutTask:
         return Turn.BLOCKED
 
     def _ask(self) -> bool:
-        """Call next_tuple for about a millisecond; whether anything was emitted."""
+        """Call next_tuple for about a millisecond; whether anything was emitted, or read."""
         counters, pace = self._parts.counters, self._pace
+        self._delegate.moved = False
         emitted_before = sum(counters.emitted.values())
         waited_before = counters.waiting_seconds
         next_tuple, clock, tracker = self._next_tuple, self._parts.clock, self._tracker
@@ -216,7 +219,7 @@ class SpoutTask:
         pace.measured(called, spent)
         counters.calls += called
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
-        return sum(counters.emitted.values()) > emitted_before
+        return self._delegate.moved or sum(counters.emitted.values()) > emitted_before
 
     def over(self, over: Over) -> None:
         """These tuples are fully processed."""

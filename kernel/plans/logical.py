@@ -52,6 +52,8 @@ class StateShape(msgspec.Struct, frozen=True):
     fields: dict[str, str] = {}
     #: fields that have a default
     defaults: tuple[str, ...] = ()
+    #: whether a saved object has its fields in their order, and not by name
+    ordered: bool = False
 
 
 class Component(msgspec.Struct, frozen=True):

@@ -35,6 +35,7 @@ class StageBolt(StatefulComponent, Bolt):
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
         found, stage = submitted_stage(config)
+        self._stage = stage
         brought_up_to_date(self.state, stage)
         self._held = contextlib.ExitStack()
         calls = self._held.enter_context(Calls())
@@ -62,6 +63,11 @@ class StageBolt(StatefulComponent, Bolt):
 
     def end_of_input(self) -> None:
         self._logic.end()
+
+    def on_plan_change(self, context: TopologyContext) -> None:  # noqa: ARG002 - the state is here already
+        brought_up_to_date(
+            self.state, self._stage
+        )  # keys that are new here may have been saved by older code
 
     def pre_save(self, checkpoint_id: str) -> None:  # noqa: ARG002 - all snapshots are alike
         self._logic.flush()

@@ -86,6 +86,7 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
                 self.finish()
             return
         if chunk.records:
+            self.delegate.moved = True  # its steps may keep or drop all of them
             self._logic.take(self._step, 0, chunk.records)
         self.state[chunk.split] = chunk.position
         if chunk.ended:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heronpy.metrics import IMetric
 from heronpy.operators.flowing import Out
@@ -12,6 +11,7 @@ from heronpy.operators.per_key import States
 from heronpy.operators.stage_logic import StageLogic
 from heronpy.pipeline.graph import Graph, Step
 from heronpy.planner.planning import PlannedStage
+from heronpy.stages.pipeline_keys import FAILED
 from heronpy.stages.stage_streams import EdgeStream, streams_of
 from heronpy.stages.tasks.step_state import StepState
 from heronpy.stages.tasks.tables import tables_of
@@ -48,18 +48,15 @@ def logic_of(
         state_of=state_of,
     )
     if any(step.on_error != "fail" for step in stage.steps):
-        context.register_metric("failed_records", _FailedRecords(logic), REPORT)
+        context.register_metric(FAILED, _FailedRecords(logic), REPORT)
     return logic
 
 
 class _FailedRecords(IMetric):
-    """Records that were skipped or set aside, by step."""
+    """Records that were skipped or set aside, by step, since the task was started."""
 
     def __init__(self, logic: StageLogic) -> None:
         self._logic = logic
-        self._told: Counter[str] = Counter()
 
-    def get_value_and_reset(self) -> dict[str, Any]:
-        now = Counter(self._logic.failed)
-        new, self._told = now - self._told, now
-        return dict(new)
+    def get_value_and_reset(self) -> dict[str, int]:
+        return self._logic.failed

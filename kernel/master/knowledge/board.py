@@ -273,7 +273,7 @@ class Board:
             poison=beat.poison,
             cpu_seconds=meter.total("cpu_seconds"),
             memory_bytes=int(meter.total("memory_bytes")),
-            custom=meter.custom,
+            custom={**meter.custom, **beat.totals.custom},
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heronpy.instances.counters import Counters
 from heronpy.instances.process.usage import Usage
-from heronpy.instances.task.user_metrics import sample_metrics
+from heronpy.instances.user_metrics import sample_metrics
 
 
 def told(counters: Counters) -> dict[tuple[str, ...], tuple[float, str]]:
