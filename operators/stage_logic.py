@@ -147,13 +147,15 @@ class StageLogic:
             case ReadOp():
                 return out
             case MapOp(fn=fn):
-                return stateless.mapped(fn, out, failing)
+                return stateless.mapped(fn, out, failing, self._kinds(step))
             case FilterOp(fn=fn):
-                return stateless.filtered(fn, out, failing)
+                return stateless.filtered(fn, out, failing, self._kinds(step))
             case FlatMapOp(fn=flat):
                 return stateless.flat_mapped(flat, out, failing)
-            case OnlyOp(kinds=kinds):
-                return stateless.only(kinds, out)
+            case OnlyOp() as op:
+                readers = [reader for reader, _ in self._graph.readers(step.name)]
+                taken_over = len(readers) == 1 and self._kinds(readers[0]) is not None
+                return out if taken_over else stateless.only(stateless.wanted(op), out)
             case PartitionOp(fn=fn):
                 others = self._out(step, OTHERS)
                 return stateless.partitioned(fn, self._out(step, MATCHING), others, failing)
@@ -164,6 +166,15 @@ class StageLogic:
                 return self._awaiting(step, out, failing)
         assert isinstance(step.op, ENDS), step.op
         return self._ends[step.name]
+
+    def _kinds(self, step: Step) -> stateless.Kinds | None:
+        """The classes of the `only` in front of a map or filter that tests them itself; None: it does not."""
+        if not isinstance(step.op, MapOp | FilterOp) or step.on_error != "fail" or len(step.inputs) > 1:
+            return None
+        (read,) = step.inputs
+        before = self._graph[read.step]
+        fits = before.stage == step.stage and len(list(self._graph.readers(before.name))) == 1
+        return stateless.wanted(before.op) if fits and isinstance(before.op, OnlyOp) else None
 
     def _out(self, step: Step, output: str = MAIN) -> Out:
         """Where the rows of an output go: to steps of this stage, and onto edges to other stages."""

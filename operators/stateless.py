@@ -1,40 +1,51 @@
 """Steps without state, as functions over lists of records.
 
 A step takes a list and hands one on: a comprehension each, which costs no more than a loop written by hand,
-and an error in it is that step's without any bookkeeping per record.
+and an error in it is that step's without any bookkeeping per record. A map or filter behind an `only`, which
+cannot raise, tests the classes in its own comprehension.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from heronpy.operators.failing import Failing, StepFailed
 from heronpy.operators.flowing import Flowing, Out
-from heronpy.pipeline.graph import EdgeKey, HashJoinOp
+from heronpy.pipeline.graph import EdgeKey, HashJoinOp, OnlyOp
+
+#: what `isinstance` takes
+Kinds: TypeAlias = type | tuple[type, ...]
 
 
-def mapped(fn: Callable[[Any], Any], out: Out, failing: Failing) -> Out:
-    """One record for each."""
+def mapped(fn: Callable[[Any], Any], out: Out, failing: Failing, kinds: Kinds | None = None) -> Out:
+    """One record for each, or for each of these classes."""
 
     def run(records: Sequence[Any]) -> None:
         source = iter(records)
         try:
-            made = [fn(record) for record in source]
+            if kinds is None:
+                made = [fn(record) for record in source]
+            else:
+                made = [fn(record) for record in source if isinstance(record, kinds)]
         except Exception as error:
             raise failing.within(error, records, source) from error
-        out(made)
+        if made:
+            out(made)
 
     return tolerant(lambda record: [fn(record)], out, failing) if failing.tolerant else run
 
 
-def filtered(fn: Callable[[Any], bool], out: Out, failing: Failing) -> Out:
-    """The records that the function keeps."""
+def filtered(fn: Callable[[Any], bool], out: Out, failing: Failing, kinds: Kinds | None = None) -> Out:
+    """The records that the function keeps, of all or of these classes."""
 
     def run(records: Sequence[Any]) -> None:
         source = iter(records)
         try:
-            kept = [record for record in source if fn(record)]
+            if kinds is None:
+                kept = [record for record in source if fn(record)]
+            else:
+                kept = [record for record in source if isinstance(record, kinds) and fn(record)]
         except Exception as error:
             raise failing.within(error, records, source) from error
         if kept:
@@ -77,12 +88,16 @@ def tolerant(expand: Callable[[Any], list[Any]], out: Out, failing: Failing) -> 
     return run
 
 
-def only(kinds: tuple[type, ...], out: Out) -> Out:
+def wanted(op: OnlyOp) -> Kinds:
+    """The classes of an `only`; a tuple of one would take longer."""
+    return op.kinds[0] if len(op.kinds) == 1 else op.kinds
+
+
+def only(kinds: Kinds, out: Out) -> Out:
     """The records of these classes."""
-    wanted = kinds[0] if len(kinds) == 1 else kinds  # a tuple of one takes longer
 
     def run(records: Sequence[Any]) -> None:
-        if kept := [record for record in records if isinstance(record, wanted)]:
+        if kept := [record for record in records if isinstance(record, kinds)]:
             out(kept)
 
     return run

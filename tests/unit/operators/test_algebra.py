@@ -24,7 +24,7 @@ STATELESS: dict[str, tuple[Steps, Callable[[list[int]], list[int]]]] = {
         lambda s: s.flat_map(lambda n: range(n % 3)),
         lambda ns: [m for n in ns for m in range(n % 3)],
     ),
-    "only": (lambda s: s.only(int), lambda ns: ns),
+    "only": (lambda s: s.flat_map(lambda n: [n, str(n)]).only(int), lambda ns: ns),
     "aside": (
         lambda s: s.map(lambda n: 6 // n, on_error="aside"),
         lambda ns: [6 // n for n in ns if n],

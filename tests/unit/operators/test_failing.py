@@ -39,6 +39,7 @@ def kept(state: list[int], n: int, context: Context[int]) -> Iterator[float]:
 FAILING: dict[str, Callable[[Stream[int]], Stream[Any]]] = {
     "map:inverse": lambda s: s.map(inverse),
     "map:stop": lambda s: s.filter(lambda n: n == 0).map(stop),
+    "behind_only": lambda s: s.flat_map(lambda n: [n, str(n)]).only(int).map(inverse, name="behind_only"),
     "flat_map:inverses": lambda s: s.flat_map(inverses),
     "filter:inverse": lambda s: s.filter(inverse),  # type: ignore[arg-type]
     "partition:inverse": lambda s: s.partition(inverse)[0],  # type: ignore[arg-type]
