@@ -33,7 +33,7 @@ VERBS = {
     "update": "Change the parallelism of a running topology, or its config.",
     "restart": "Restart the containers of a topology, or one of them.",
     "kill": "End topologies and clear all they left.",
-    "bench": "Measure how many words a second this machine counts.",
+    "bench": "Measure words a second, or a query of NEXMark.",
     "plugins": "List the installed plugins.",
     "plugin": "Make the package of a new plugin.",
     "config": "Show the settings and where each comes from.",

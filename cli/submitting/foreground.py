@@ -54,7 +54,7 @@ def run_in_foreground(
     with open_state(config, registry) as state, contextlib.ExitStack() as opened:
         tell_basis(config, state)
         pipelines = {one.logical.name for one in prepared if _printing(one.logical) is not None}
-        watching = _Watching(state, pipelines=pipelines)
+        watching = Watching(state, pipelines=pipelines)
         try:
             for one in prepared:
                 topology = one.logical.name
@@ -81,7 +81,7 @@ def run_in_foreground(
         raise watching.failure
 
 
-class _Watching:
+class Watching:
     """Whether all that was started is over: finished, or stopped by a step that fails."""
 
     def __init__(self, state: StateManager, *, pipelines: set[str]) -> None:

@@ -1,47 +1,52 @@
-"""heronpy bench: how many words a second this machine counts."""
+"""heronpy bench: what this machine can do, in words a second or in queries of NEXMark."""
 
 from __future__ import annotations
-
-import importlib.util
-import time
 
 import click
 
 from heronpy.cli.options import takes_duration, takes_output, takes_settings
-from heronpy.cli.reading.topologies import ANSWER_TIMEOUT, open_state
-from heronpy.cli.submitting.starting import start, take_down
-from heronpy.cli.submitting.submission import prepare
 from heronpy.cli.views.output import count, echo_json
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.client import MasterClient
-from heronpy.kernel.plugin import StateManager
-from heronpy.kernel.plugin.opening import installed
-from heronpy.kernel.status import TopologyStatus
+from heronpy.kernel.errors import UsageError, did_you_mean
+from heronpy.nexmark.queries import QUERIES
 
-NAME = "bench"
-#: seconds before the measurement begins: by then batches and credit have found their size
-WARM_UP = 3.0
-#: seconds measured, unless --for says otherwise
-MEASURED = 10.0
+#: what is measured where nothing is named
+DEFAULT = "words"
 
 
-@click.command("bench")
+class _Benchmarks(click.Group):
+    """`heronpy bench` and `heronpy bench --for 3s` measure the default."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        named = args and (args[0] in ctx.help_option_names or not args[0].startswith("-"))
+        return super().parse_args(ctx, args if named else [DEFAULT, *args])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            msg = f"no benchmark named {args[0]!r}{did_you_mean(args[0], self.commands)}"
+            raise UsageError(msg)
+        return super().resolve_command(ctx, args)
+
+
+@click.group("bench", cls=_Benchmarks)
+def command() -> None:
+    """Measure what this machine can do: words a second, or a query of NEXMark.
+
+    Without a name, words.
+    """
+
+
+@command.command("words")
 @takes_duration
 @takes_output
 @takes_settings
-def command(config: Config, seconds: float | None, output: str) -> None:
+def words(config: Config, seconds: float | None, output: str) -> None:
     """Count words at full speed, one spout and one bolt, and say how many a second and at what cost."""
-    found = importlib.util.find_spec("heronpy.bench_topology")
-    assert found is not None
-    assert found.origin is not None
-    registry = installed()
-    (prepared,) = prepare(config, registry, found.origin, (), NAME)
-    with open_state(config, registry) as state:
-        start(config, state, prepared, wait=True)
-        try:
-            measured = _measure(state, MEASURED if seconds is None else seconds)
-        finally:
-            take_down(config, state, NAME)
+    from heronpy.cli.measuring.word_rate import MEASURED, count_words
+
+    measured = count_words(config, MEASURED if seconds is None else seconds)
     if output == "json":
         echo_json(measured)
         return
@@ -52,24 +57,50 @@ def command(config: Config, seconds: float | None, output: str) -> None:
     )
 
 
-def _measure(state: StateManager, seconds: float) -> dict[str, float]:
-    with MasterClient(state, NAME) as master:
-        time.sleep(WARM_UP)
-        begun, before = time.monotonic(), master.status(ANSWER_TIMEOUT)
-        time.sleep(seconds)
-        spent, after = time.monotonic() - begun, master.status(ANSWER_TIMEOUT)
-    words = _executed(after) - _executed(before)
-    cpu = _cpu_seconds(after) - _cpu_seconds(before)
-    return {
-        "words_per_second": words / spent,
-        "cpu_microseconds_per_word": 1e6 * cpu / max(words, 1),
-        "seconds": spent,
-    }
+@command.command("nexmark")
+@click.argument("query")
+@click.option(
+    "--events", type=click.IntRange(min=1), default=100_000, show_default=True, help="How many there are."
+)
+@click.option(
+    "--generators",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Splits of the source, which several tasks can read.",
+)
+@click.option(
+    "--runner",
+    default="local",
+    show_default=True,
+    metavar="NAME",
+    help="Where the pipeline runs: local, engine, spark, …",
+)
+@takes_output
+@takes_settings
+def nexmark(config: Config, query: str, events: int, generators: int, runner: str, output: str) -> None:
+    """Run a QUERY of NEXMark over events of Apache Beam's generator, and say how long it took.
 
+    QUERY is Q0, Q1, Q2, Q3 or Q13. The clock runs until the last result is visible; it is started when the
+    events are generated, unless the runner can only generate them while it runs.
+    """
+    from heronpy.cli.measuring.nexmark_run import NexmarkRun
 
-def _executed(status: TopologyStatus) -> int:
-    return sum(instance.executed for instance in status.instances)
-
-
-def _cpu_seconds(status: TopologyStatus) -> float:
-    return sum(instance.cpu_seconds for instance in status.instances)
+    if query.upper() not in QUERIES:
+        msg = f"NEXMark has no query {query!r} here{did_you_mean(query.upper(), QUERIES)}"
+        raise UsageError(msg)
+    if generators > events:
+        msg = f"{generators} generators cannot share {events} events"
+        raise UsageError(msg, hint=f"--generators {events} or fewer")
+    measured = NexmarkRun(query.upper(), events, generators, runner).measure(config)
+    if output == "json":
+        echo_json(measured)
+        return
+    generation = "generated by the run itself"
+    if measured.generation_seconds is not None:
+        generation = f"generated before in {measured.generation_seconds:.1f} s"
+    click.echo(
+        f"{measured.query} by {measured.runner}: {measured.results:,} results of {events:,} events in"
+        f" {measured.seconds:.2f} s, {count(events / measured.seconds)} events a second,"
+        f" {1e6 * measured.cpu_seconds / events:.2f} CPU-microseconds an event; events were {generation}"
+    )

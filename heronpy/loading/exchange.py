@@ -32,6 +32,17 @@ class RunRequest(msgspec.Struct, frozen=True, tag="run"):
     runner: str = ""
     #: name of the pipeline, instead of its own
     name: str = ""
+    #: whether to find out what each run costs, which takes a look at every process of the machine
+    measured: bool = False
+
+
+class RunCost(msgspec.Struct, frozen=True):
+    """What one run of a pipeline has written, and what it took from its first record to its last."""
+
+    written: int
+    seconds: float
+    #: of this process and all that it has started
+    cpu_seconds: float
 
 
 class ExplainRequest(msgspec.Struct, frozen=True, tag="explain"):
@@ -62,6 +73,8 @@ class Outcome(msgspec.Struct, frozen=True):
     unread: bool = False
     #: plans of pipelines, in the form that was asked for
     shown: str = ""
+    #: of each pipeline that was run, if that was asked for
+    costs: list[RunCost] = []
 
 
 def wanted_file(folder: str) -> Path:

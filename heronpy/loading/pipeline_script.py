@@ -18,8 +18,9 @@ from typing import TextIO
 from heronpy.connectors.printed import print_values_to
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
+from heronpy.kernel.machine.cpu import cpu_seconds_of_tree
 from heronpy.kernel.names import checked_name
-from heronpy.loading.exchange import Outcome, RunRequest
+from heronpy.loading.exchange import Outcome, RunCost, RunRequest
 from heronpy.loading.run_totals import totals_line
 from heronpy.loading.running import check_ends, open_runner, plan_for
 from heronpy.loading.script import LoadedFile, planned_outcome, run_script
@@ -51,6 +52,7 @@ def run_file(wanted: RunRequest) -> Outcome:
 
 def _ran(graphs: Sequence[Graph], wanted: RunRequest) -> Outcome:
     left = list(graphs)
+    costs: list[RunCost] = []
     try:
         name = wanted.runner or DEFAULT
         with open_runner(name, Config.from_plain(wanted.settings)) as runner:
@@ -58,15 +60,19 @@ def _ran(graphs: Sequence[Graph], wanted: RunRequest) -> Outcome:
             for plan in plans:
                 check_ends(plan)
                 _say(f"{plan.name} runs {runner.note or f'with the runner {name}'}")
-                began = time.monotonic()
+                cpu, began = cpu_seconds_of_tree() if wanted.measured else 0.0, time.monotonic()
                 totals = runner.run(plan, wanted.load.source)
-                _say(totals_line(plan.name, totals, time.monotonic() - began))
+                seconds = time.monotonic() - began
+                if wanted.measured:
+                    spent = cpu_seconds_of_tree() - cpu
+                    costs.append(RunCost(sum(totals.written.values()), seconds, spent))
+                _say(totals_line(plan.name, totals, seconds))
                 del left[0]
     except KeyboardInterrupt:
         for graph in left[:1]:
             _say(f"{graph.name} is stopped; what it had committed stays")
         return Outcome(ran=True, unfinished=any(map(_ends, left)))
-    return Outcome(ran=True)
+    return Outcome(ran=True, costs=costs)
 
 
 def _graphs(loaded: LoadedFile, wanted: RunRequest) -> list[Graph]:

@@ -222,4 +222,9 @@ def test_bench_says_what_the_machine_can_do_and_leaves_nothing(engine: Engine) -
     measured = json.loads(engine.ok("bench", "--for", "3s", "-o", "json"))
     assert measured["words_per_second"] > 0
     assert measured["cpu_microseconds_per_word"] > 0
+    query = ("nexmark", "Q3", "--events", "10000", "--generators", "2", "--runner", "engine")
+    measured = json.loads(engine.ok("bench", *query, "-o", "json"))
+    assert (measured["results"], measured["generation"]) == (17, "apart")
+    assert measured["seconds"] > 0
+    assert measured["cpu_seconds"] > 0
     assert engine.leftovers() == []

@@ -47,9 +47,12 @@ def test_every_verb_has_a_module_whose_help_begins_like_the_table(heronpy: Heron
     assert shown.stdout.startswith(f"Usage: heronpy {verb}")
 
 
-@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"completion", "config", "plugin"}))
+@pytest.mark.parametrize(
+    "verb",
+    [*sorted(set(VERBS) - {"bench", "completion", "config", "plugin"}), "bench words", "bench nexmark"],
+)
 def test_every_verb_takes_settings(heronpy: Heronpy, verb: str) -> None:
-    shown = heronpy(verb, "--help").stdout
+    shown = heronpy(*verb.split(), "--help").stdout
     assert all(option in shown for option in ("--state", "--set", "--config"))
 
 
