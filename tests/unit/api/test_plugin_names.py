@@ -13,6 +13,7 @@ import pytest
 
 import heronpy
 from heronpy.kernel import errors, plans
+from heronpy.pipeline.graph import Graph
 
 INTERFACES = [
     "CheckpointStore",
@@ -64,3 +65,12 @@ def test_every_error_that_an_interface_speaks_of_is_importable_from_heronpy(name
     told = inspect.getsource(getattr(heronpy, name))
     named = {word for word in re.findall(r"\b[A-Z]\w+\b", told) if word in ERRORS}
     assert named - set(heronpy.__all__) == set()
+
+
+def test_a_runner_takes_steps_and_a_place_of_code_and_the_rest_is_in_heronpy() -> None:
+    """`heronpy.Source` would be taken for what a pipeline reads."""
+    used = vars(sys.modules["heronpy.pipeline.graph"]) | vars(sys.modules["heronpy.kernel.plugin.runner"])
+    hints = typing.get_type_hints(heronpy.Runner.run, used)
+    found = {cls for hint in hints.values() for cls in classes_in(hint)}
+    assert found == {Graph, plans.Source, heronpy.RunTotals}
+    assert issubclass(heronpy.UnsupportedOnRunner, heronpy.UserError)
