@@ -14,5 +14,6 @@ def heron_runners() -> Mapping[str, type[Runner]]:
         {
             "local": "heronpy.plugins.runner.local:LocalRunner",
             "engine": "heronpy.plugins.runner.engine:EngineRunner",
+            "spark": "heronpy.plugins.runner.spark.runner:SparkRunner",
         }
     )

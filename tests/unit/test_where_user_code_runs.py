@@ -39,6 +39,7 @@ MAY_UNPICKLE = {
     "instances/output/codec.py",
     "instances/task/build.py",
     "heronpy/config_values.py",
+    "plugins/runner/spark/rows.py",
     "heronpy/serializer.py",
 }
 #: what the processes without user code run

@@ -26,7 +26,7 @@ from heronpy.kernel.plugin import Registry
 PACKAGE, LAUNCH = "heronpy.pyz", "launch.json"
 
 #: the engine itself
-_ENGINE = "heron-py"
+ENGINE = "heron-py"
 
 
 class Parcel(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ def requirements_of(config: Config, registry: Registry) -> list[str]:
         ("checkpoint store", config.text("checkpoint.store")),
         *(("metric sink", name) for name in config.words("metrics.sinks")),
     ]
-    needed = {_ENGINE}
+    needed = {ENGINE}
     for kind, name in chosen:
         provided = registry.provided(kind, name)
         needed.update(provided.value.distributions)
@@ -73,7 +73,7 @@ def secret_settings(config: Config, registry: Registry) -> list[str]:
 def build_package(path: Path, config: Config, registry: Registry, source: Source) -> None:
     """Write the package of one topology to `path`."""
     with tempfile.TemporaryDirectory(prefix="heronpy-requirements-") as folder:
-        files = dict(_wanted_by_user(config, Path(folder)))
+        files = dict(wanted_by_user(config, Path(folder)))
         for distribution in with_requirements(requirements_of(config, registry)):
             files.update((f"site/{name}", file) for name, file in files_of(distribution))
         files.update(code_files(source, config.integer("upload.limit")))
@@ -93,7 +93,7 @@ def _first_modules() -> dict[str, str]:
     }
 
 
-def _wanted_by_user(config: Config, folder: Path) -> Iterator[tuple[str, Path]]:
+def wanted_by_user(config: Config, folder: Path) -> Iterator[tuple[str, Path]]:
     """What `upload.requirements` asks for, installed into a folder of its own."""
     file = config.text("upload.requirements")
     if not file:

@@ -137,7 +137,7 @@ class Driver:
         if self._jvm.poll() is None:
             with contextlib.suppress(Exception):
                 self._context.stop()
-        _end_jvm()
+        end_jvm()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _look(self) -> None:
@@ -184,14 +184,14 @@ def _start(settings: SparkSettings, topology: str, scratch: Path) -> SparkContex
     try:
         return SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
     except Exception as error:
-        _end_jvm()
+        end_jvm()
         msg = f"Spark did not start an application at {conf['spark.master']}: {reason(str(error))}"
         raise UserError(msg, hint="read the end of scheduler.log") from error
     finally:
         signal.signal(signal.SIGINT, on_interrupt)
 
 
-def _end_jvm() -> None:
+def end_jvm() -> None:
     """PySpark would keep it for the next context."""
     gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None

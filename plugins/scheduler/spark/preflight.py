@@ -30,8 +30,8 @@ def check(config: Config, plan: PackingPlan) -> None:
     settings = SparkSettings.of(config)
     _check_memory(settings)
     _check_slots(settings, plan)
-    _check_java()
-    _check_master(settings)
+    check_java()
+    check_master(settings)
     _warn_of_open_secrets(config, settings)
 
 
@@ -59,7 +59,7 @@ def _check_slots(settings: SparkSettings, plan: PackingPlan) -> None:
         raise UserError(msg, hint=hint)
 
 
-def _check_java() -> None:
+def check_java() -> None:
     """Spark takes JAVA_HOME, or else what the path has."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
@@ -74,7 +74,7 @@ def _check_java() -> None:
         raise UserError(msg, hint="install Java 17 or newer, or set JAVA_HOME") from error
 
 
-def _check_master(settings: SparkSettings) -> None:
+def check_master(settings: SparkSettings) -> None:
     reasons = []
     for host, port in settings.masters:
         try:

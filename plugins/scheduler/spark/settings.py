@@ -6,7 +6,7 @@ import importlib.util
 import os
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -60,12 +60,13 @@ class SparkSettings(msgspec.Struct, frozen=True):
     told: Mapping[str, str]
 
     @classmethod
-    def of(cls, config: Config) -> SparkSettings:
+    def of(cls, config: Config, fixed: Collection[str] | None = None) -> SparkSettings:
+        """As the settings say; those of Spark that are fixed cannot be chosen."""
         master = config.text("scheduler.spark.master")
         if not any(pattern.fullmatch(master) for pattern in (_LOCAL, _STANDALONE, _OTHER)):
             msg = f"scheduler.spark.master is {master!r}, which is not a master URL of Spark"
             raise UserError(msg, hint="use spark://HOST:7077, or local[*]")
-        told = _chosen(config.words("scheduler.spark.conf"))
+        told = chosen(config.words("scheduler.spark.conf"), _FIXED if fixed is None else fixed)
         return cls(master, config.integer("scheduler.spark.port"), {**_spark_defaults(), **told}, told)
 
     @property
@@ -150,18 +151,19 @@ def spark_home() -> Path | None:
     return Path(found.origin).parent if found is not None and found.origin else None
 
 
-def _chosen(words: tuple[str, ...]) -> dict[str, str]:
-    chosen = {}
+def chosen(words: tuple[str, ...], fixed: Collection[str]) -> dict[str, str]:
+    """What `scheduler.spark.conf` sets, without what is fixed."""
+    found = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key.startswith("spark."):
             msg = f"scheduler.spark.conf has {word!r}, which is not of the form spark.KEY=VALUE"
             raise UserError(msg, hint="write it as in spark.executor.memory=2g")
-        if key in _FIXED or key in ("spark.master", "spark.app.name"):
+        if key in fixed or key in ("spark.master", "spark.app.name"):
             msg = f"scheduler.spark.conf sets {key}, which heronpy sets itself"
             raise UserError(msg, hint="leave it out")
-        chosen[key] = value
-    return chosen
+        found[key] = value
+    return found
 
 
 def _spark_defaults() -> dict[str, str]:

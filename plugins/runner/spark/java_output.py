@@ -1,0 +1,34 @@
+"""What a JVM and the workers below it write to standard error, without what the JVM says of itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections.abc import Iterator
+
+_OF_JAVA = re.compile(rb"WARNING: (Using incubator modules|A terminally deprecated|sun\.misc\.|.*illegal)")
+
+
+@contextlib.contextmanager
+def what_java_says() -> Iterator[None]:
+    """A JVM that is started meanwhile has its standard error passed on, for as long as it runs."""
+    kept = os.dup(2)
+    ours, theirs = os.pipe()
+    os.dup2(theirs, 2)
+    os.close(theirs)
+    threading.Thread(target=_pass_on, args=(ours, os.dup(kept)), name="java-output", daemon=True).start()
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _pass_on(source: int, target: int) -> None:
+    with open(source, "rb") as lines, open(target, "wb", buffering=0) as out:
+        for line in lines:
+            if not _OF_JAVA.match(line):
+                with contextlib.suppress(OSError):
+                    out.write(line)

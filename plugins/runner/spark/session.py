@@ -1,0 +1,102 @@
+"""A Spark session for the pipelines of one run: an application with a JVM of ours, or a Connect server's."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heronpy.kernel.errors import UserError
+from heronpy.plugins.runner.spark.java_output import what_java_says
+from heronpy.plugins.runner.spark.settings import SESSION, JobSettings
+from heronpy.plugins.scheduler.spark.reasons import reason
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class OpenSession:
+    """Opened by the first pipeline. What it leaves on this machine's disk is in `folder`."""
+
+    def __init__(self, settings: JobSettings, pipeline: str) -> None:
+        self._settings = settings
+        self.folder = Path(tempfile.mkdtemp(prefix="heronpy-spark-"))
+        try:
+            self.spark = self._connected() if settings.classic is None else self._started(pipeline)
+        except BaseException:
+            self.close()
+            raise
+
+    def slots(self) -> int:
+        """How many tasks Spark can run at once."""
+        if self._settings.classic is None:
+            from pyspark.sql.functions import spark_partition_id
+
+            return int(self.spark.range(0, 10_000).select(spark_partition_id()).distinct().count())
+        self.spark.range(1).count()  # waits for executors
+        return int(self.spark.sparkContext.defaultParallelism)
+
+    def stop(self) -> None:
+        """End everything that runs for it, at once."""
+        spark: SparkSession | None = getattr(self, "spark", None)
+        if self._settings.classic is None:
+            if spark is not None:
+                with contextlib.suppress(Exception):  # the server may have gone
+                    spark.interruptAll()
+                with contextlib.suppress(Exception):
+                    spark.stop()
+        else:
+            from heronpy.plugins.scheduler.spark.driver import end_jvm
+
+            if spark is not None:
+                spark.sparkContext._accumulatorServer.shutdown()  # else it complains of a JVM that is gone
+            end_jvm()  # Spark ends the application with its JVM
+
+    def close(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _connected(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        try:
+            with warnings.catch_warnings():  # of settings that only a server's start can change
+                warnings.simplefilter("ignore")
+                spark = SparkSession.builder.remote(self._settings.master).create()
+                for key, value in {**SESSION, **self._settings.conf}.items():
+                    spark.conf.set(key, value)
+                return spark
+        except Exception as error:
+            msg = f"no session at {self._settings.master}: {' '.join(reason(str(error)).split())}"
+            raise UserError(msg, hint="check the address, and the token if it has one") from error
+
+    def _started(self, pipeline: str) -> SparkSession:
+        """In a JVM of its own, with SIGINT as it was: PySpark would take it."""
+        from pyspark import SparkConf, SparkContext
+        from pyspark.sql import SparkSession
+
+        os.environ["SPARK_LOCAL_DIRS"] = str(self.folder)
+        if self._settings.local:
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE"):
+            os.environ.pop(name, None)
+        conf = self._settings.application(pipeline, self.folder)
+        on_interrupt = signal.getsignal(signal.SIGINT)
+        try:
+            with what_java_says():
+                context = SparkContext(conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
+        except Exception as error:
+            said = " ".join(reason(str(error)).split())
+            msg = f"Spark did not start an application at {self._settings.master}: {said}"
+            raise UserError(msg, hint="check scheduler.spark.master and scheduler.spark.conf") from error
+        finally:
+            signal.signal(signal.SIGINT, on_interrupt)
+        if self._settings.python or self._settings.local:
+            context.pythonExec = self._settings.python or sys.executable
+        return SparkSession(context)
