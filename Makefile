@@ -9,7 +9,7 @@ LOCKED := install --require-hashes --requirement
 # heronpy itself, built with the setuptools of the lock file
 ITSELF := install --no-deps --no-build-isolation --editable .
 # compiled by the installation of heronpy, where there is a compiler; the result lies beside it
-C_SOURCE := kernel/flow/_column_keys.c
+C_SOURCE := kernel/flow/_column_keys.c kernel/flow/_xxh3.h
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --upgrade
 DOWN := --resolution lowest-direct --group test
 LOWEST := build/lowest
@@ -93,7 +93,7 @@ wheel: $(VENV)/.dev ## Build a wheel into dist/, with the bill of its materials
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	rm -f $(C_SOURCE:.c=)*.so
+	rm -f kernel/flow/_column_keys.*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.made:

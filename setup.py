@@ -26,6 +26,7 @@ stable = not sysconfig.get_config_var("Py_GIL_DISABLED")
 column_keys = Extension(
     "heronpy.kernel.flow._column_keys",
     ["kernel/flow/_column_keys.c"],
+    depends=["kernel/flow/_xxh3.h"],
     define_macros=[("Py_LIMITED_API", "0x030B0000")] if stable else [],
     extra_compile_args=["-O3"],
     py_limited_api=stable,

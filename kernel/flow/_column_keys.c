@@ -1,7 +1,7 @@
-/* Key groups of columns: the encoding of kernel/flow/keys.py and its hash, XXH3 of 64 bits, over Arrow's buffers.
+/* Keys in columns, their groups and their places in a table: the encoding of keys.py and its hash over Arrow's buffers.
  *
- * column_keys.py calls it where a compiler was there, and gives the same answers without it. Every size and offset
- * is checked against the buffers, since a batch may come from another machine.
+ * column_keys.py, column_split.py and tables/key_index.py call it where there was a compiler, and give the same answers
+ * without it. Sizes and offsets of columns are checked, since a batch may come from another machine.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -10,126 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !defined(__SIZEOF_INT128__)
-#error "written for 64-bit little-endian machines; heronpy works without this module"
-#endif
-
-/* ---- XXH3, seed 0, of at least one byte: an encoded key begins with its tag ---- */
-
-#define P32_1 0x9E3779B1ULL
-#define P32_2 0x85EBCA77ULL
-#define P32_3 0xC2B2AE3DULL
-#define P64_1 0x9E3779B185EBCA87ULL
-#define P64_2 0xC2B2AE3D27D4EB4FULL
-#define P64_3 0x165667B19E3779F9ULL
-#define P64_4 0x85EBCA77C2B2AE63ULL
-#define P64_5 0x27D4EB2F165667C5ULL
-#define MIX_1 0x165667919E3779F9ULL
-#define MIX_2 0x9FB21C651E98DF25ULL
-#define STRIPE 64
-#define STRIPES_OF_A_BLOCK 16
-
-static const uint8_t SECRET[192] = {
-    0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
-    0xde, 0xd4, 0x6d, 0xe9, 0x83, 0x90, 0x97, 0xdb, 0x72, 0x40, 0xa4, 0xa4, 0xb7, 0xb3, 0x67, 0x1f,
-    0xcb, 0x79, 0xe6, 0x4e, 0xcc, 0xc0, 0xe5, 0x78, 0x82, 0x5a, 0xd0, 0x7d, 0xcc, 0xff, 0x72, 0x21,
-    0xb8, 0x08, 0x46, 0x74, 0xf7, 0x43, 0x24, 0x8e, 0xe0, 0x35, 0x90, 0xe6, 0x81, 0x3a, 0x26, 0x4c,
-    0x3c, 0x28, 0x52, 0xbb, 0x91, 0xc3, 0x00, 0xcb, 0x88, 0xd0, 0x65, 0x8b, 0x1b, 0x53, 0x2e, 0xa3,
-    0x71, 0x64, 0x48, 0x97, 0xa2, 0x0d, 0xf9, 0x4e, 0x38, 0x19, 0xef, 0x46, 0xa9, 0xde, 0xac, 0xd8,
-    0xa8, 0xfa, 0x76, 0x3f, 0xe3, 0x9c, 0x34, 0x3f, 0xf9, 0xdc, 0xbb, 0xc7, 0xc7, 0x0b, 0x4f, 0x1d,
-    0x8a, 0x51, 0xe0, 0x4b, 0xcd, 0xb4, 0x59, 0x31, 0xc8, 0x9f, 0x7e, 0xc9, 0xd9, 0x78, 0x73, 0x64,
-    0xea, 0xc5, 0xac, 0x83, 0x34, 0xd3, 0xeb, 0xc3, 0xc5, 0x81, 0xa0, 0xff, 0xfa, 0x13, 0x63, 0xeb,
-    0x17, 0x0d, 0xdd, 0x51, 0xb7, 0xf0, 0xda, 0x49, 0xd3, 0x16, 0x55, 0x26, 0x29, 0xd4, 0x68, 0x9e,
-    0x2b, 0x16, 0xbe, 0x58, 0x7d, 0x47, 0xa1, 0xfc, 0x8f, 0xf8, 0xb8, 0xd1, 0x7a, 0xd0, 0x31, 0xce,
-    0x45, 0xcb, 0x3a, 0x8f, 0x95, 0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e,
-};
-
-static inline uint32_t read32(const uint8_t *p) { uint32_t v; memcpy(&v, p, 4); return v; }
-static inline uint64_t read64(const uint8_t *p) { uint64_t v; memcpy(&v, p, 8); return v; }
-static inline uint64_t rotated(uint64_t v, int by) { return (v << by) | (v >> (64 - by)); }
-
-static inline uint64_t folded(uint64_t a, uint64_t b) {
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t avalanche(uint64_t h) {
-    h ^= h >> 37;
-    h *= MIX_1;
-    return h ^ (h >> 32);
-}
-
-static inline uint64_t mix16(const uint8_t *in, const uint8_t *secret) {
-    return folded(read64(in) ^ read64(secret), read64(in + 8) ^ read64(secret + 8));
-}
-
-static inline uint64_t hash_to_16(const uint8_t *in, size_t len) {
-    if (len > 8) {
-        uint64_t low = read64(in) ^ read64(SECRET + 24) ^ read64(SECRET + 32);
-        uint64_t high = read64(in + len - 8) ^ read64(SECRET + 40) ^ read64(SECRET + 48);
-        return avalanche(len + __builtin_bswap64(low) + high + folded(low, high));
-    }
-    if (len > 3) {
-        uint64_t h = read32(in + len - 4) + ((uint64_t)read32(in) << 32);
-        h ^= read64(SECRET + 8) ^ read64(SECRET + 16);
-        h ^= rotated(h, 49) ^ rotated(h, 24);
-        h *= MIX_2;
-        h ^= (h >> 35) + len;
-        h *= MIX_2;
-        return h ^ (h >> 28);
-    }
-    uint64_t h = ((uint32_t)in[0] << 16) | ((uint32_t)in[len >> 1] << 24) | in[len - 1] | ((uint32_t)len << 8);
-    h ^= (uint64_t)(read32(SECRET) ^ read32(SECRET + 4));
-    h ^= h >> 33;
-    h *= P64_2;
-    h ^= h >> 29;
-    h *= P64_3;
-    return h ^ (h >> 32);
-}
-
-static uint64_t hash_to_240(const uint8_t *in, size_t len) {
-    uint64_t h = len * P64_1;
-    if (len <= 128) {
-        for (size_t pair = (len - 1) / 32 + 1; pair-- > 0;) {
-            h += mix16(in + 16 * pair, SECRET + 32 * pair);
-            h += mix16(in + len - 16 * (pair + 1), SECRET + 32 * pair + 16);
-        }
-        return avalanche(h);
-    }
-    for (size_t i = 0; i < 8; i++) h += mix16(in + 16 * i, SECRET + 16 * i);
-    h = avalanche(h);
-    for (size_t i = 8; i < len / 16; i++) h += mix16(in + 16 * i, SECRET + 16 * (i - 8) + 3);
-    return avalanche(h + mix16(in + len - 16, SECRET + 136 - 17));
-}
-
-static inline void accumulate(uint64_t *sums, const uint8_t *in, const uint8_t *secret) {
-    for (int i = 0; i < 8; i++) {
-        uint64_t value = read64(in + 8 * i), keyed = value ^ read64(secret + 8 * i);
-        sums[i ^ 1] += value;
-        sums[i] += (uint32_t)keyed * (keyed >> 32);
-    }
-}
-
-static uint64_t hash_long(const uint8_t *in, size_t len) {
-    uint64_t sums[8] = {P32_3, P64_1, P64_2, P64_3, P64_4, P32_2, P64_5, P32_1};
-    size_t stripes = (len - 1) / STRIPE;
-    for (size_t n = 0; n < stripes; n++) {
-        size_t place = n % STRIPES_OF_A_BLOCK;
-        accumulate(sums, in + STRIPE * n, SECRET + 8 * place);
-        if (place == STRIPES_OF_A_BLOCK - 1)
-            for (int i = 0; i < 8; i++)
-                sums[i] = (sums[i] ^ (sums[i] >> 47) ^ read64(SECRET + 192 - STRIPE + 8 * i)) * P32_1;
-    }
-    accumulate(sums, in + len - STRIPE, SECRET + 192 - STRIPE - 7);
-    uint64_t h = len * P64_1;
-    for (int i = 0; i < 4; i++)
-        h += folded(sums[2 * i] ^ read64(SECRET + 11 + 16 * i), sums[2 * i + 1] ^ read64(SECRET + 19 + 16 * i));
-    return avalanche(h);
-}
-
-static inline uint64_t hash(const uint8_t *in, size_t len) {
-    return len <= 16 ? hash_to_16(in, len) : len <= 240 ? hash_to_240(in, len) : hash_long(in, len);
-}
+#include "_xxh3.h"
 
 /* ---- the encoding of one value ---- */
 
@@ -262,7 +143,6 @@ static inline enum outcome encode(Scratch *scratch, const Column *column, Py_ssi
 
 /* Several columns make a tuple: each part behind its size. */
 static inline enum outcome encode_row(Scratch *scratch, const Column *columns, Py_ssize_t count, Py_ssize_t row) {
-    scratch->size = 0;
     if (count == 1) return encode(scratch, columns, row);
     if (reserve(scratch, 1) < 0) return NO_MEMORY;
     scratch->bytes[scratch->size++] = '(';
@@ -282,10 +162,110 @@ static enum outcome hash_all(const Column *columns, Py_ssize_t count, Py_ssize_t
     enum outcome outcome = FINE;
     uint64_t mask = groups & (groups - 1) ? 0 : groups - 1;
     for (Py_ssize_t row = 0; row < rows && outcome == FINE; row++) {
+        scratch.size = 0;
         outcome = encode_row(&scratch, columns, count, row);
         if (outcome != FINE) break;
         uint64_t h = hash(scratch.bytes, scratch.size);
         out[row] = (uint32_t)(mask ? h & mask : h % groups);
+    }
+    free(scratch.bytes);
+    return outcome;
+}
+
+/* ---- places of keys: open addressing over the hash of a key, whose bytes are compared ---- */
+
+typedef struct {
+    /* By the leading bits of a hash: its trailing 32 bits, then 1 + the place of a key; 0 is free, as half of them at
+     * least are. Leading ones, since keys of the groups of a task share trailing ones. */
+    uint64_t *homes;
+    int bits;
+    uint64_t *hashes; /* by place */
+    int64_t *ends;    /* by place, of its bytes in the pool */
+    uint8_t *pool;
+    Py_ssize_t room, pool_room, used;
+} Index;
+
+typedef struct {
+    const uint8_t *bytes;
+    size_t begin, size;
+    uint64_t h;
+} Key;
+
+static inline size_t first_home(const Index *index, uint64_t h) { return (size_t)(h >> (64 - index->bits)); }
+static inline Py_ssize_t place_at(const Index *index, size_t home) { return (Py_ssize_t)(uint32_t)index->homes[home] - 1; }
+static inline int64_t begin_of(const Index *index, Py_ssize_t place) { return place ? index->ends[place - 1] : 0; }
+
+static inline int is_at(const Index *index, size_t home, const Key *key) {
+    if (index->homes[home] >> 32 != (uint32_t)key->h) return 0;
+    Py_ssize_t place = place_at(index, home);
+    int64_t begin = begin_of(index, place);
+    return (size_t)(index->ends[place] - begin) == key->size && !memcmp(index->pool + begin, key->bytes, key->size);
+}
+
+/* The home of the key, or the free one that is for it. */
+static inline size_t home_of(const Index *index, const Key *key) {
+    size_t mask = ((size_t)1 << index->bits) - 1, home = first_home(index, key->h);
+    while (index->homes[home] && !is_at(index, home, key)) home = (home + 1) & mask;
+    return home;
+}
+
+/* Add a key; 0 if there is no room for it. */
+static inline int add(Index *index, size_t home, const Key *key) {
+    int64_t begin = begin_of(index, index->used);
+    if (index->used >= index->room || (size_t)(index->pool_room - begin) < key->size) return 0;
+    memcpy(index->pool + begin, key->bytes, key->size);
+    index->hashes[index->used] = key->h;
+    index->ends[index->used] = begin + (int64_t)key->size;
+    index->homes[home] = key->h << 32 | (uint64_t)++index->used;
+    return 1;
+}
+
+#define BLOCK 128
+#define BLOCK_BYTES 65536
+
+/* Encode and hash a block of rows; their number. */
+static enum outcome read_block(Scratch *scratch, const Column *columns, Py_ssize_t count, Py_ssize_t row, Py_ssize_t rows, Key *keys, int *read) {
+    scratch->size = 0;
+    for (*read = 0; *read < BLOCK && row + *read < rows && scratch->size < BLOCK_BYTES; (*read)++) {
+        Key *key = &keys[*read];
+        key->begin = scratch->size;
+        enum outcome outcome = encode_row(scratch, columns, count, row + *read);
+        if (outcome != FINE) return outcome;
+        key->size = scratch->size - key->begin;
+        key->h = hash(scratch->bytes + key->begin, key->size);
+    }
+    for (int i = 0; i < *read; i++) keys[i].bytes = scratch->bytes + keys[i].begin;
+    return FINE;
+}
+
+/* A large index lies in memory, not in a cache: ask for what a block will touch before it is looked up. */
+static inline void fetch_block(const Index *index, const Key *keys, int read) {
+    for (int i = 0; i < read; i++) __builtin_prefetch(&index->homes[first_home(index, keys[i].h)]);
+    for (int i = 0; i < read; i++) {
+        Py_ssize_t place = place_at(index, first_home(index, keys[i].h));
+        if (place >= 0) __builtin_prefetch(&index->ends[place]);
+    }
+    for (int i = 0; i < read; i++) {
+        Py_ssize_t place = place_at(index, first_home(index, keys[i].h));
+        if (place >= 0) __builtin_prefetch(index->pool + begin_of(index, place));
+    }
+}
+
+/* Places of rows from *row on, as far as there is room for those that are new; -1 for what is not there. */
+static enum outcome look_up(Index *index, const Column *columns, Py_ssize_t count, Py_ssize_t *row, Py_ssize_t rows, int adds, int64_t *out) {
+    Scratch scratch = {NULL, 0, 0};
+    Key keys[BLOCK];
+    enum outcome outcome = FINE;
+    int read = 0, done = 0;
+    while (done == read && *row < rows) {
+        outcome = read_block(&scratch, columns, count, *row, rows, keys, &read);
+        if (outcome != FINE) break;
+        fetch_block(index, keys, read);
+        for (done = 0; done < read; done++, (*row)++) {
+            size_t home = home_of(index, &keys[done]);
+            if (adds && !index->homes[home] && !add(index, home, &keys[done])) break;
+            out[*row] = place_at(index, home);
+        }
     }
     free(scratch.bytes);
     return outcome;
@@ -378,6 +358,82 @@ done:
     return result;
 }
 
+static int has_room(const Index *index, Py_ssize_t homes) {
+    return index->bits >= 1 && index->bits <= 32 && homes == (Py_ssize_t)1 << index->bits && index->room <= homes / 2 &&
+           index->used >= 0 && index->used <= index->room && (!index->used || index->ends[index->used - 1] <= index->pool_room);
+}
+
+static PyObject *places(PyObject *module, PyObject *args) {
+    (void)module;
+    PyObject *described, *result = NULL;
+    Py_ssize_t rows, row, parsed = 0;
+    int adds;
+    Py_buffer homes, hashes, ends, pool, out;
+    Index index;
+    if (!PyArg_ParseTuple(args, "O!nnpnw*w*w*w*w*", &PyTuple_Type, &described, &row, &rows, &adds, &index.used, &homes, &hashes, &ends, &pool, &out))
+        return NULL;
+    index.homes = homes.buf, index.hashes = hashes.buf, index.ends = ends.buf, index.pool = pool.buf;
+    index.bits = homes.len > 8 ? 63 - __builtin_clzll((unsigned long long)homes.len / 8) : 0;
+    index.room = (hashes.len < ends.len ? hashes.len : ends.len) / 8;
+    index.pool_room = pool.len;
+    Py_ssize_t count = PyTuple_Size(described);
+    Column *columns = PyMem_Calloc((size_t)(count > 0 ? count : 1), sizeof(Column));
+    if (columns == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (row < 0 || rows < row || count < 1 || out.len / 8 < rows || !has_room(&index, homes.len / 8)) {
+        PyErr_SetString(PyExc_ValueError, "no columns, or no room for the result or the index");
+        goto done;
+    }
+    for (; parsed < count; parsed++)
+        if (parse_column(PyTuple_GetItem(described, parsed), &columns[parsed], rows) < 0) goto done;
+    enum outcome outcome;
+    Py_BEGIN_ALLOW_THREADS
+    outcome = look_up(&index, columns, count, &row, rows, adds, out.buf);
+    Py_END_ALLOW_THREADS
+    result = answer(outcome);
+    if (result != NULL) {
+        Py_DECREF(result);
+        result = Py_BuildValue("nn", row, index.used);
+    }
+done:
+    if (columns != NULL) release(columns, count);
+    PyBuffer_Release(&homes);
+    PyBuffer_Release(&hashes);
+    PyBuffer_Release(&ends);
+    PyBuffer_Release(&pool);
+    PyBuffer_Release(&out);
+    return result;
+}
+
+/* Fill the homes of an index, which are free, with places by their hashes. */
+static PyObject *settle(PyObject *module, PyObject *args) {
+    (void)module;
+    Py_ssize_t used;
+    Py_buffer homes, hashes;
+    if (!PyArg_ParseTuple(args, "nw*y*", &used, &homes, &hashes)) return NULL;
+    int fits = homes.len > 8 && used >= 0 && used <= hashes.len / 8 && used <= homes.len / 16;
+    if (fits) {
+        uint64_t *home = homes.buf;
+        const uint64_t *h = hashes.buf;
+        int bits = 63 - __builtin_clzll((unsigned long long)homes.len / 8);
+        size_t mask = ((size_t)1 << bits) - 1;
+        for (Py_ssize_t place = 0; place < used; place++) {
+            size_t at = (size_t)(h[place] >> (64 - bits));
+            while (home[at]) at = (at + 1) & mask;
+            home[at] = h[place] << 32 | (uint64_t)(place + 1);
+        }
+    }
+    PyBuffer_Release(&homes);
+    PyBuffer_Release(&hashes);
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "no room for the index");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 /* A counting sort: every row's number at the next free place of its lane, of which `next` has one per lane. */
 static PyObject *order(PyObject *module, PyObject *args) {
     (void)module;
@@ -406,6 +462,8 @@ static PyObject *order(PyObject *module, PyObject *args) {
 static PyMethodDef methods[] = {
     {"key_groups", key_groups, METH_VARARGS, "Write the key group of every row into `out`, which holds 32-bit numbers."},
     {"order", order, METH_VARARGS, "Write the numbers of the rows, lane by lane, into a buffer of 64-bit numbers."},
+    {"places", places, METH_VARARGS, "Write the places of keys into a buffer of 64-bit numbers; returns rows done and keys there."},
+    {"settle", settle, METH_VARARGS, "Fill the free homes of an index by the hashes of its keys."},
     {NULL, NULL, 0, NULL},
 };
 

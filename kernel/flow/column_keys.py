@@ -84,11 +84,11 @@ def _hashed(columns: list[CanonicalColumn], groups: int) -> npt.NDArray[np.uint3
         return _hashed_in_python(columns, groups)
     rows = len(columns[0].values)
     found = np.empty(rows, np.uint32)
-    compiled.columns.key_groups(tuple(map(_described, columns)), rows, groups, found)
+    compiled.columns.key_groups(tuple(map(described, columns)), rows, groups, found)
     return found
 
 
-def _described(column: CanonicalColumn) -> tuple[str, bytes, int, Any, Any, Any]:
+def described(column: CanonicalColumn) -> tuple[str, bytes, int, Any, Any, Any]:
     """Form, tag, first row, data, offsets and validity, as the compiled module reads them."""
     values = column.values
     form = _FORMS[str(values.type)]
@@ -103,13 +103,28 @@ _FORMS = {"null": "0", "int64": "i", "uint64": "u", "double": "f", "binary": "b"
 def _hashed_in_python(columns: list[CanonicalColumn], groups: int) -> npt.NDArray[np.uint32]:
     import numpy as np
 
-    distinct = [column.values.dictionary_encode() for column in columns]
-    words = [_encoded(column.tag, found.dictionary) for column, found in zip(columns, distinct, strict=True)]
     if len(columns) == 1:
-        of_words = np.array([xxh3_64_intdigest(word) % groups for word in words[0]], np.uint32)
-        return _looked_up(of_words, distinct[0].indices, groups)
-    rows = zip(*map(_parts, words, distinct), strict=True)
-    return np.array([xxh3_64_intdigest(b"(" + b"".join(row)) % groups for row in rows], np.uint32)
+        found = columns[0].values.dictionary_encode()
+        words = _encoded(columns[0].tag, found.dictionary)
+        of_words = np.array([xxh3_64_intdigest(word) % groups for word in words], np.uint32)
+        return _looked_up(of_words, found.indices, groups)
+    return np.array([xxh3_64_intdigest(row) % groups for row in encoded_rows(columns)], np.uint32)
+
+
+def encoded_rows(columns: list[CanonicalColumn]) -> list[bytes]:
+    """Every key as keys.py encodes it."""
+    if len(columns) == 1:
+        return _encoded_column(columns[0])
+    parts = (_encoded_column(column) for column in columns)
+    sized = ([len(part).to_bytes(4, "little") + part for part in column] for column in parts)
+    return [b"(" + b"".join(row) for row in zip(*sized, strict=True)]
+
+
+def _encoded_column(column: CanonicalColumn) -> list[bytes]:
+    """Each distinct value is encoded once."""
+    found = column.values.dictionary_encode()
+    words = [*_encoded(column.tag, found.dictionary), encode_key(None)]
+    return [words[-1 if place is None else place] for place in found.indices.to_pylist()]
 
 
 def _encoded(tag: bytes, words: Any) -> list[bytes]:
@@ -118,9 +133,3 @@ def _encoded(tag: bytes, words: Any) -> list[bytes]:
     if pa.types.is_binary(words.type) or pa.types.is_large_binary(words.type):
         return [tag + word for word in words.to_pylist()]
     return [tag + encode_key(word) for word in words.to_pylist()]
-
-
-def _parts(words: list[bytes], found: Any) -> list[bytes]:
-    """One column of the tuples: every part behind its size, as keys.py has it."""
-    sized = [len(word).to_bytes(4, "little") + word for word in (*words, encode_key(None))]
-    return [sized[-1 if place is None else place] for place in found.indices.to_pylist()]

@@ -37,6 +37,7 @@ MODULES = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("
 #: what decides and does no I/O; Stream Managers, instances and the master carry their decisions out
 DECISIONS = [
     *sorted((ROOT / "kernel/flow").glob("*.py")),
+    *sorted((ROOT / "kernel/tables").glob("*.py")),
     ROOT / "kernel/state_transfer.py",
     ROOT / "kernel/names.py",
     ROOT / "kernel/status.py",

@@ -1,0 +1,140 @@
+"""Places of keys: the first key that came is at 0, the next one at 1, and so on.
+
+Two keys are one exactly if keys.py encodes them alike. Compiled where the installation had a compiler;
+otherwise a dict.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Protocol
+
+from xxhash import xxh3_64_intdigest
+
+from heronpy.kernel.flow import compiled
+from heronpy.kernel.flow.canonical_columns import CanonicalColumn
+from heronpy.kernel.flow.column_keys import described, encoded_rows
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import numpy as np
+    import numpy.typing as npt
+
+#: keys, and bytes of keys, that an empty index has room for
+_ROOM = 1_024
+_POOL = 16_384
+
+
+class KeyIndex(Protocol):
+    """What a table looks its keys up in."""
+
+    def __len__(self) -> int: ...
+
+    def find(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
+        """The place of each row's key; -1 for one that is not there."""
+
+    def enlist(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
+        """The same, where keys that are not there are added in the order of the rows."""
+
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """By place; a key's group is the remainder of its hash."""
+
+
+def make_index() -> KeyIndex:
+    return _DictIndex() if compiled.columns is None else _CompiledIndex(compiled.columns)
+
+
+class _DictIndex:
+    def __init__(self) -> None:
+        self._places: dict[bytes, int] = {}
+        #: of those keys that came before they were last asked for
+        self._hashes: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def find(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        return np.array([self._places.get(key, -1) for key in encoded_rows(columns)], np.int64)
+
+    def enlist(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        places = self._places
+        return np.array([places.setdefault(key, len(places)) for key in encoded_rows(columns)], np.int64)
+
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        import numpy as np
+
+        new = itertools.islice(self._places, len(self._hashes), None)
+        self._hashes += [xxh3_64_intdigest(key) for key in new]
+        return np.array(self._hashes, np.uint64)
+
+
+class _CompiledIndex:
+    def __init__(self, module: ModuleType) -> None:
+        import numpy as np
+
+        self._module = module
+        self._used = 0
+        #: part of the hash of a key and its place, by the leading bits of its hash; half of them are free
+        self._homes = np.zeros(2 * _ROOM, np.uint64)
+        self._hashes = np.empty(_ROOM, np.uint64)
+        #: where the bytes of a key end in the pool
+        self._ends = np.empty(_ROOM, np.int64)
+        self._pool = np.empty(_POOL, np.uint8)
+
+    def __len__(self) -> int:
+        return self._used
+
+    def find(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
+        return self._look_up(columns, adds=False)
+
+    def enlist(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
+        return self._look_up(columns, adds=True)
+
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        return self._hashes[: self._used]
+
+    def _look_up(self, columns: list[CanonicalColumn], *, adds: bool) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        keys = tuple(map(described, columns))
+        row, rows = 0, len(columns[0].values)
+        found = np.empty(rows, np.int64)
+        before = self._used
+        try:
+            while True:
+                index = (self._used, self._homes, self._hashes, self._ends, self._pool)
+                row, self._used = self._module.places(keys, row, rows, adds, *index, found)
+                if row == rows:
+                    return found
+                self._grow()
+        except BaseException:  # a damaged column, or no memory: no key was added
+            self._used = before
+            self._settle(len(self._homes))
+            raise
+
+    def _grow(self) -> None:
+        """Twice the room, of keys or of their bytes, whichever is used up."""
+        if self._used < len(self._hashes):
+            self._pool = _doubled(self._pool)
+        else:
+            self._hashes, self._ends = _doubled(self._hashes), _doubled(self._ends)
+            self._settle(2 * len(self._homes))
+
+    def _settle(self, homes: int) -> None:
+        import numpy as np
+
+        self._homes = np.zeros(homes, np.uint64)
+        self._module.settle(self._used, self._homes, self._hashes)
+
+
+def _doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    import numpy as np
+
+    larger = np.empty(2 * len(array), array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,271 @@
+"""A table of keyed state in columns: numbers for each key, read and changed for whole columns of keys.
+
+Keys are those of a fields grouping, so every entry belongs to a key group; groups are taken out and put in as
+bytes, for checkpoints and when tasks are added or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from heronpy.kernel.flow.canonical_columns import canonical, converter
+from heronpy.kernel.flow.column_split import split
+from heronpy.kernel.tables.key_index import make_index
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+#: parts of a column of keys that are kept apart, until they are copied into one
+_MOST_PARTS = 64
+
+
+class KeyTable:
+    """Key columns of the schema `keys`, and for each name in `values` an array of numbers of that type.
+
+    A key that is not there has zeros. All columns of a call have one length; where a key comes in several
+    rows, they count in their order.
+    """
+
+    def __init__(self, keys: Any, values: Mapping[str, npt.DTypeLike], groups: int) -> None:
+        import numpy as np
+
+        self._schema = keys
+        for field in keys:
+            _check_key_type(field)
+        self._types = {name: np.dtype(kind) for name, kind in values.items()}
+        self._groups = groups
+        self._clear()
+
+    def _clear(self) -> None:
+        import numpy as np
+
+        self._index = make_index()
+        #: by place; arrays of a column, one behind the other
+        self._keys: list[list[Any]] = [[] for _ in self._schema]
+        self._values = {name: np.zeros(0, kind) for name, kind in self._types.items()}
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def contains(self, keys: Sequence[Any]) -> npt.NDArray[np.bool_]:
+        """Whether each row's key is there."""
+        return self._index.find([canonical(column) for column in self._checked(keys)]) >= 0
+
+    def get(self, keys: Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
+        """The values of each row's key, by name."""
+        import numpy as np
+
+        places = self._index.find([canonical(column) for column in self._checked(keys)])
+        there = places >= 0
+        found = {name: np.zeros(len(places), kind) for name, kind in self._types.items()}
+        for name, values in found.items():
+            values[there] = self._values[name][places[there]]
+        return found
+
+    def set(self, keys: Sequence[Any], values: Mapping[str, Any]) -> None:
+        """Set these values; others of the same key stay as they are."""
+        columns = self._checked(keys)
+        numbers = self._numbers(values, len(columns[0]))
+        places = self._enlist(columns)
+        for name, column in numbers.items():
+            self._values[name][places] = column
+
+    def add(self, keys: Sequence[Any], values: Mapping[str, Any]) -> None:
+        """Add to these values."""
+        import numpy as np
+
+        columns = self._checked(keys)
+        numbers = self._numbers(values, len(columns[0]))
+        places = self._enlist(columns)
+        for name, column in numbers.items():
+            np.add.at(self._values[name], places, column)
+
+    def merge(self, keys: Sequence[Any], values: Mapping[str, Any], how: np.ufunc) -> None:
+        """Combine these values by a function such as `numpy.minimum`; a key's first value stands as it is."""
+        import numpy as np
+
+        columns = self._checked(keys)
+        numbers = self._numbers(values, len(columns[0]))
+        before = len(self)
+        places = self._enlist(columns)
+        first = _first_rows(places, before)
+        later = np.ones(len(places), np.bool_)
+        later[first] = False
+        for name, column in numbers.items():
+            self._values[name][before : len(self)] = column[first]
+            how.at(self._values[name], places[later], column[later])
+
+    def remove(self, keys: Sequence[Any]) -> None:
+        """Remove the entries of these keys, where there are any."""
+        import numpy as np
+
+        places = self._index.find([canonical(column) for column in self._checked(keys)])
+        kept = np.ones(len(self), np.bool_)
+        kept[places[places >= 0]] = False
+        self._keep(kept)
+
+    def drop_groups(self, groups: Collection[int]) -> None:
+        """Remove all entries of these key groups."""
+        self._keep(~self._are_of(groups))
+
+    def batch(self, groups: Collection[int] | None = None) -> Any:
+        """The entries of these key groups, or all, as a record batch: columns of keys, then of values."""
+        import pyarrow as pa
+
+        columns = [*self._key_columns(), *(pa.array(self._values[name][: len(self)]) for name in self._types)]
+        whole = pa.RecordBatch.from_arrays(columns, schema=self._whole_schema())
+        return whole if groups is None else whole.filter(pa.array(self._are_of(groups)))
+
+    def to_bytes(self, groups: Collection[int]) -> dict[int, bytes]:
+        """The entries of each of these key groups that has any, as Arrow's IPC stream."""
+        wanted = self._are_of(groups)
+        parts = split(self.batch(groups), self._groups_of_keys()[wanted])
+        return {group: _written(part) for group, part in parts.items()}
+
+    def load(self, data: bytes) -> None:
+        """Set the entries that another table of this form has written; ValueError for another form."""
+        import pyarrow as pa
+
+        with pa.ipc.open_stream(data) as stream:
+            if stream.schema != self._whole_schema():
+                msg = f"a table of {_named(stream.schema)} is no table of {_named(self._whole_schema())}"
+                raise ValueError(msg)
+            batches = list(stream)
+        for batch in batches:
+            columns = batch.columns
+            self.set(
+                columns[: len(self._schema)],
+                dict(zip(self._types, columns[len(self._schema) :], strict=True)),
+            )
+
+    def _whole_schema(self) -> Any:
+        import pyarrow as pa
+
+        values = [pa.field(name, pa.from_numpy_dtype(kind)) for name, kind in self._types.items()]
+        return pa.schema([*self._schema, *values])
+
+    def _checked(self, keys: Sequence[Any]) -> list[Any]:
+        """Plain arrays of the types that the table has."""
+        import pyarrow as pa
+
+        if len(keys) != len(self._schema):
+            msg = f"{len(keys)} columns of keys for a table of {_named(self._schema)}"
+            raise ValueError(msg)
+        columns = []
+        for field, column in zip(self._schema, keys, strict=True):
+            whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+            plain = whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+            if plain.type != field.type:
+                msg = f"keys of type {plain.type} for {_named([field])} of a table: cast them"
+                raise TypeError(msg)
+            columns.append(plain)
+        if len({len(column) for column in columns}) > 1:
+            msg = f"columns of keys have different lengths: {', '.join(str(len(each)) for each in columns)}"
+            raise ValueError(msg)
+        return columns
+
+    def _numbers(self, values: Mapping[str, Any], rows: int) -> dict[str, npt.NDArray[Any]]:
+        """As arrays of the table's types, before anything changes."""
+        import numpy as np
+
+        strange = [name for name in values if name not in self._types]
+        if strange:
+            msg = f"a table of {', '.join(self._types)} has no values {', '.join(strange)}"
+            raise ValueError(msg)
+        empty = [name for name, column in values.items() if getattr(column, "null_count", 0)]
+        if empty:
+            msg = f"values {', '.join(empty)} of a table with nulls: fill them"
+            raise ValueError(msg)
+        arrays = {
+            name: np.asarray(column).astype(self._types[name], casting="same_kind")
+            for name, column in values.items()
+        }
+        return {name: np.broadcast_to(array, (rows,)) for name, array in arrays.items()}
+
+    def _enlist(self, columns: list[Any]) -> npt.NDArray[np.int64]:
+        """The places of keys, after those that are new have been added, with zeros."""
+        import numpy as np
+        import pyarrow as pa
+
+        before = len(self)
+        places = self._index.enlist([canonical(column) for column in columns])
+        if len(self) > before:
+            first = pa.array(_first_rows(places, before))
+            for parts, column in zip(self._keys, columns, strict=True):
+                parts.append(column.take(first))
+                if len(parts) > _MOST_PARTS:
+                    parts[:] = [pa.concat_arrays(parts)]
+            for name, values in self._values.items():
+                if len(values) < len(self):
+                    more = np.zeros(max(len(values), len(self)), values.dtype)
+                    self._values[name] = np.concatenate([values, more])
+        return places
+
+    def _key_columns(self) -> list[Any]:
+        import pyarrow as pa
+
+        return [
+            pa.concat_arrays(parts) if parts else pa.array([], field.type)
+            for parts, field in zip(self._keys, self._schema, strict=True)
+        ]
+
+    def _are_of(self, groups: Collection[int]) -> npt.NDArray[np.bool_]:
+        """By place, whether the key is of one of these groups."""
+        import numpy as np
+
+        wanted = np.zeros(self._groups, np.bool_)
+        wanted[list(groups)] = True
+        return wanted[self._groups_of_keys()]
+
+    def _groups_of_keys(self) -> npt.NDArray[np.uint64]:
+        import numpy as np
+
+        return self._index.hashes() % np.uint64(self._groups)
+
+    def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Only these places, in their order."""
+        import pyarrow as pa
+
+        if kept.all():
+            return
+        columns = [column.filter(pa.array(kept)) for column in self._key_columns()]
+        values = {name: array[: len(kept)][kept] for name, array in self._values.items()}
+        self._clear()
+        self.set(columns, values)
+
+
+def _first_rows(places: npt.NDArray[np.int64], before: int) -> npt.NDArray[np.int64]:
+    """The first row of each key that is new, by place."""
+    import numpy as np
+
+    rows = np.flatnonzero(places >= before)
+    first = np.empty(int(places.max(initial=-1)) + 1 - before if len(rows) else 0, np.int64)
+    first[places[rows][::-1] - before] = rows[::-1]  # the last one that is written stays
+    return first
+
+
+def _written(batch: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def _check_key_type(field: Any) -> None:
+    import pyarrow.types as types
+
+    converter(field.type)
+    kinds = (types.is_string_view, types.is_binary_view, types.is_dictionary, types.is_run_end_encoded)
+    if any(is_kind(field.type) for is_kind in kinds):
+        msg = (
+            f"a table cannot keep keys as {_named([field])}: use the plain type, keys of a dictionary fit it"
+        )
+        raise TypeError(msg)
+
+
+def _named(fields: Any) -> str:
+    return ", ".join(f"{field.name} ({field.type})" for field in fields)

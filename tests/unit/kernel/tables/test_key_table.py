@@ -1,0 +1,242 @@
+"""Tables of keyed state in columns: what a dict would hold, for whole columns of keys, in C and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heronpy.kernel.flow import compiled
+from heronpy.kernel.flow.keys import encode_key, key_group
+from heronpy.kernel.tables.key_table import KeyTable
+
+GROUPS = 8
+WORD = pa.schema([("word", pa.string())])
+PAIR = pa.schema([("word", pa.string()), ("number", pa.int64())])
+REAL = pa.schema([("number", pa.float64())])
+COUNTS = {"count": np.int64, "most": np.float64}
+
+WORDS = st.none() | st.text("ab", max_size=3)
+KEYS: dict[int, tuple[Any, st.SearchStrategy[tuple[Any, ...]]]] = {
+    0: (WORD, st.tuples(WORDS)),
+    1: (PAIR, st.tuples(WORDS, st.none() | st.integers(-2, 2))),
+    2: (REAL, st.tuples(st.sampled_from([0.0, -0.0, 1.0, 1.5, float("nan"), 1e300, None]))),
+}
+ROWS = {
+    number: st.lists(st.tuples(keys, st.integers(-5, 5)), max_size=12) for number, (_, keys) in KEYS.items()
+}
+DEEDS = st.sampled_from(["add", "set", "merge", "remove", "drop", "reload"])
+
+
+@pytest.fixture(params=["c", "python"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Tables that are made in the test are of this way."""
+    if request.param == "python":
+        monkeypatch.setattr(compiled, "columns", None)
+    assert (compiled.columns is None) == (request.param == "python"), "try: make setup"
+    return str(request.param)
+
+
+class Model:
+    """The same in a dict, row by row."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, dict[str, float]] = {}
+        self.groups: dict[bytes, int] = {}
+
+    def entry(self, key: tuple[Any, ...]) -> dict[str, float]:
+        whole = key if len(key) > 1 else key[0]
+        encoded = encode_key(whole)
+        self.groups[encoded] = key_group(whole, GROUPS)
+        return self.entries.setdefault(encoded, {"count": 0, "most": 0.0})
+
+    def drop(self, unwanted: Callable[[bytes], bool]) -> None:
+        self.entries = {key: entry for key, entry in self.entries.items() if not unwanted(key)}
+
+
+def columns_of(schema: Any, keys: list[tuple[Any, ...]]) -> list[Any]:
+    return [pa.array([key[place] for key in keys], field.type) for place, field in enumerate(schema)]
+
+
+def encoded(keys: tuple[Any, ...]) -> bytes:
+    return encode_key(keys if len(keys) > 1 else keys[0])
+
+
+def contents(table: KeyTable, groups: set[int] | None = None) -> dict[bytes, dict[str, float]]:
+    rows = [list(row.values()) for row in table.batch(groups).to_pylist()]
+    return {encoded(tuple(row[:-2])): {"count": row[-2], "most": row[-1]} for row in rows}
+
+
+def do(
+    deed: str, table: KeyTable, model: Model, schema: Any, rows: list[tuple[tuple[Any, ...], int]]
+) -> KeyTable:
+    """The same to both."""
+    keys, numbers = [key for key, _ in rows], [number for _, number in rows]
+    columns = columns_of(schema, keys)
+    match deed:
+        case "add":
+            table.add(columns, {"count": np.array(numbers, np.int64)})
+            for key, number in rows:
+                model.entry(key)["count"] += number
+        case "set":
+            table.set(columns, {"count": pa.array(numbers, pa.int64()), "most": 7.0})
+            for key, number in rows:
+                model.entry(key).update(count=number, most=7.0)
+        case "merge":
+            table.merge(columns, {"most": np.array(numbers, np.float64)}, np.maximum)
+            there = set(model.entries)
+            for key, number in rows:
+                entry = model.entry(key)
+                entry["most"] = max(entry["most"], number) if encoded(key) in there else float(number)
+                there.add(encoded(key))
+        case "remove":
+            table.remove(columns)
+            model.drop({encoded(key) for key in keys}.__contains__)
+        case "drop":
+            groups = {abs(number) for number in numbers}
+            table.drop_groups(groups)
+            model.drop(lambda key: model.groups[key] in groups)
+        case "reload":
+            return reloaded(table, model, schema)
+    return table
+
+
+def reloaded(table: KeyTable, model: Model, schema: Any) -> KeyTable:
+    """As another task would have it, to which all groups have moved."""
+    parts = table.to_bytes(range(GROUPS))
+    assert set(parts) == {model.groups[key] for key in model.entries}
+    another = KeyTable(schema, COUNTS, GROUPS)
+    for group in sorted(parts, reverse=True):
+        another.load(parts[group])
+    return another
+
+
+@settings(max_examples=40)
+@given(st.data(), st.sampled_from(sorted(KEYS)), st.booleans())
+def test_a_table_holds_what_a_dict_would(data: st.DataObject, kind: int, in_python: bool) -> None:
+    schema, keys = KEYS[kind]
+    deeds = data.draw(st.lists(st.tuples(DEEDS, ROWS[kind]), max_size=8))
+    with pytest.MonkeyPatch.context() as patch:
+        if in_python:
+            patch.setattr(compiled, "columns", None)
+        table, model = KeyTable(schema, COUNTS, GROUPS), Model()
+        for deed, rows in deeds:
+            table = do(deed, table, model, schema, rows)
+            assert len(table) == len(model.entries)
+        assert contents(table) == model.entries
+        wanted = {2, 5}
+        of_groups = {key: entry for key, entry in model.entries.items() if model.groups[key] in wanted}
+        assert contents(table, wanted) == of_groups
+        asked = data.draw(st.lists(keys, max_size=6))
+        found = table.get(columns_of(schema, asked))
+        nothing = {"count": 0, "most": 0.0}
+        expected = [model.entries.get(encoded(key), nothing) for key in asked]
+        assert found["count"].tolist() == [entry["count"] for entry in expected]
+        assert found["most"].tolist() == [entry["most"] for entry in expected]
+        there = table.contains(columns_of(schema, asked)).tolist()
+        assert there == [encoded(key) in model.entries for key in asked]
+
+
+def test_a_table_grows_and_keeps_its_keys(way: str) -> None:
+    """More keys than it begins with, keys of a megabyte, and more parts than are kept apart."""
+    words = [f"word{number}" for number in range(20_000)] + ["a" * 1_000_000, "b" * 1_000_000]
+    table = KeyTable(WORD, {"count": np.int64}, 256)
+    for begin in range(0, len(words), 200):
+        table.add([pa.array(words[begin : begin + 200])], {"count": 1})
+    table.add([pa.chunked_array([words[:5], words[-5:]])], {"count": 10})
+    assert len(table) == len(words)
+    assert table.get([pa.array([words[0], words[-1], words[9], "c"])])["count"].tolist() == [11, 11, 1, 0]
+    assert table.batch()["word"].to_pylist() == words
+    parts = table.to_bytes(range(256))
+    other = KeyTable(WORD, {"count": np.int64}, 256)
+    for part in parts.values():
+        other.load(part)
+    assert parts.keys() == set(range(256))
+    assert len(other) == len(words)
+    assert other.get([pa.array(words)])["count"].tolist() == table.get([pa.array(words)])["count"].tolist()
+
+
+def test_the_keys_of_a_dictionary_are_keys_of_the_table(way: str) -> None:
+    table = KeyTable(WORD, {"count": np.int64}, 8)
+    table.add([pa.array(["a", "b", "a", None]).dictionary_encode()], {"count": [1, 2, 3, 4]})
+    assert table.batch().to_pydict() == {"word": ["a", "b", None], "count": [4, 2, 4]}
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing(way: str) -> None:
+    table = KeyTable(PAIR, {"count": np.int64}, 8)
+    keys, one = [pa.array(["a"]), pa.array([1])], {"count": 1}
+    refused: list[tuple[type[Exception], str, list[Any], dict[str, Any]]] = [
+        (ValueError, r"^1 columns of keys for a table of word \(string\), number \(int64\)$", keys[:1], one),
+        (ValueError, r"^columns of keys have different lengths: 1, 2$", [keys[0], pa.array([1, 2])], one),
+        (
+            TypeError,
+            r"^keys of type double for number \(int64\) of a table: cast",
+            [keys[0], pa.array([1.5])],
+            one,
+        ),
+        (ValueError, r"^a table of count has no values sum$", keys, {"sum": 1}),
+        (
+            ValueError,
+            r"^values count of a table with nulls: fill them$",
+            keys,
+            {"count": pa.array([None], "int64")},
+        ),
+        (TypeError, "Cannot cast", keys, {"count": 1.5}),
+        (ValueError, "broadcast", keys, {"count": [1, 2]}),
+    ]
+    for error, message, columns, values in refused:
+        for deed in (table.add, table.set):
+            with pytest.raises(error, match=message):
+                deed(columns, values)
+    assert len(table) == 0
+    other = KeyTable(WORD, {"count": np.int64}, 1)
+    other.set(keys[:1], one)
+    (one_of_another_form,) = other.to_bytes([0]).values()
+    with pytest.raises(ValueError, match=r"^a table of word \(string\), count \(int64\) is no table of word"):
+        table.load(one_of_another_form)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.list_(pa.int64()), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+)
+def test_keys_that_a_table_cannot_keep_are_refused(kind: Any) -> None:
+    with pytest.raises(TypeError, match=r"cannot be a key|cannot keep keys as word"):
+        KeyTable(pa.schema([("word", kind)]), {"count": np.int64}, 8)
+
+
+def test_a_damaged_column_adds_no_key() -> None:
+    assert compiled.columns is not None, "try: make setup"
+    table = KeyTable(WORD, {"count": np.int64}, 8)
+    table.add([pa.array(["a", "b"])], {"count": 1})
+    offsets = pa.py_buffer(np.array([0, 1, 9, 2], np.int32))
+    damaged = pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"cd")])
+    with pytest.raises(ValueError, match="outside the data"):
+        table.add([damaged], {"count": 1})
+    table.add([pa.array(["c", "a"])], {"count": 1})
+    assert table.batch().to_pydict() == {"word": ["a", "b", "c"], "count": [2, 1, 1]}
+
+
+def test_the_compiled_index_stays_in_its_buffers() -> None:
+    assert compiled.columns is not None, "try: make setup"
+    one = (("i", b"", 0, bytes(8), None, None),)
+    homes, hashes, ends, pool, out = (bytearray(size) for size in (32, 16, 16, 8, 8))
+    for row, rows, used, buffers in (
+        (0, 1, 0, (bytearray(24), hashes, ends, pool, out)),  # no power of two
+        (0, 1, 0, (homes, bytearray(24), bytearray(24), pool, out)),  # more room than half of the homes
+        (0, 1, 3, (homes, hashes, ends, pool, out)),
+        (0, 1, -1, (homes, hashes, ends, pool, out)),
+        (1, 0, 0, (homes, hashes, ends, pool, out)),
+        (0, 1, 0, (homes, hashes, ends, pool, bytearray(7))),
+        (0, 2, 0, (homes, hashes, ends, pool, bytearray(16))),
+    ):
+        with pytest.raises(ValueError, match=r"no room|shorter than its rows"):
+            compiled.columns.places(one, row, rows, True, used, *buffers)
+    assert compiled.columns.places(one, 0, 1, True, 0, homes, hashes, ends, bytearray(1), out) == (0, 0)
+    assert compiled.columns.places(one, 0, 1, True, 0, homes, hashes, ends, pool, out) == (1, 1)
+    with pytest.raises(ValueError, match="no room for the index"):
+        compiled.columns.settle(3, homes, bytearray(24))
