@@ -9,8 +9,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from types import ModuleType
 
 import pytest
+
+from heronpy.kernel.flow import compiled
 
 #: what makes a normal user root in a network of its own
 OWN_NETWORK = "tests/in-own-network make cluster"
@@ -32,6 +35,14 @@ def must_run_all(user: int, environment: Mapping[str, str]) -> bool:
 
 def needs_command(command: str, package: str) -> None:
     needs(shutil.which(command) is not None, f"no command {command!r} (try: install {package})")
+
+
+def needs_compiled_module() -> ModuleType:
+    """The one that `kernel/flow/_column_keys.c` becomes where there is a compiler."""
+    reason = "kernel/flow/_column_keys.c is not compiled (try: install gcc, then make setup)"
+    needs(compiled.columns is not None, reason)
+    assert compiled.columns is not None
+    return compiled.columns
 
 
 def needs_java() -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.suite.needs import needs_compiled_module
 
 from heronpy.kernel.flow import compiled
 from heronpy.kernel.flow.keys import encode_key, key_group
@@ -38,7 +39,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Tables that are made in the test are of this way."""
     if request.param == "python":
         monkeypatch.setattr(compiled, "columns", None)
-    assert (compiled.columns is None) == (request.param == "python"), "try: make setup"
+    else:
+        needs_compiled_module()
     return str(request.param)
 
 
@@ -210,7 +212,7 @@ def test_keys_that_a_table_cannot_keep_are_refused(kind: Any) -> None:
 
 
 def test_a_damaged_column_adds_no_key() -> None:
-    assert compiled.columns is not None, "try: make setup"
+    needs_compiled_module()
     table = KeyTable(WORD, {"count": np.int64}, 8)
     table.add([pa.array(["a", "b"])], {"count": 1})
     offsets = pa.py_buffer(np.array([0, 1, 9, 2], np.int32))
@@ -222,7 +224,7 @@ def test_a_damaged_column_adds_no_key() -> None:
 
 
 def test_the_compiled_index_stays_in_its_buffers() -> None:
-    assert compiled.columns is not None, "try: make setup"
+    module = needs_compiled_module()
     one = (("i", b"", 0, bytes(8), None, None),)
     homes, hashes, ends, pool, out = (bytearray(size) for size in (32, 16, 16, 8, 8))
     for row, rows, used, buffers in (
@@ -235,8 +237,8 @@ def test_the_compiled_index_stays_in_its_buffers() -> None:
         (0, 2, 0, (homes, hashes, ends, pool, bytearray(16))),
     ):
         with pytest.raises(ValueError, match=r"no room|shorter than its rows"):
-            compiled.columns.places(one, row, rows, True, used, *buffers)
-    assert compiled.columns.places(one, 0, 1, True, 0, homes, hashes, ends, bytearray(1), out) == (0, 0)
-    assert compiled.columns.places(one, 0, 1, True, 0, homes, hashes, ends, pool, out) == (1, 1)
+            module.places(one, row, rows, True, used, *buffers)
+    assert module.places(one, 0, 1, True, 0, homes, hashes, ends, bytearray(1), out) == (0, 0)
+    assert module.places(one, 0, 1, True, 0, homes, hashes, ends, pool, out) == (1, 1)
     with pytest.raises(ValueError, match="no room for the index"):
-        compiled.columns.settle(3, homes, bytearray(24))
+        module.settle(3, homes, bytearray(24))
