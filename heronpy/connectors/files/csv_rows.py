@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import codecs
 import csv
 from collections.abc import Iterator, Sequence
@@ -52,7 +53,7 @@ class CsvSource(Source[T_co]):
         self,
         paths: Paths,
         *,
-        type: type[T_co],
+        type: builtins.type[T_co],
         columns: Sequence[str] = ...,
         delimiter: str = ...,
         encoding: str = ...,

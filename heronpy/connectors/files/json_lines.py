@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class JsonLineSource(Source[T_co]):
     @overload
     def __init__(self: JsonLineSource[Any], paths: Paths) -> None: ...
     @overload
-    def __init__(self, paths: Paths, *, type: type[T_co]) -> None: ...
+    def __init__(self, paths: Paths, *, type: builtins.type[T_co]) -> None: ...
     def __init__(self, paths: Paths, *, type: Any = Any) -> None:
         object.__setattr__(self, "paths", absolute_paths(paths))
         object.__setattr__(self, "type", type)

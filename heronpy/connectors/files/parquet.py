@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
@@ -35,7 +36,7 @@ class ParquetSource(Source[T_co]):
         self: ParquetSource[dict[str, Any]], paths: Paths, *, columns: Sequence[str] = ...
     ) -> None: ...
     @overload
-    def __init__(self, paths: Paths, *, type: type[T_co], columns: Sequence[str] = ...) -> None: ...
+    def __init__(self, paths: Paths, *, type: builtins.type[T_co], columns: Sequence[str] = ...) -> None: ...
     def __init__(self, paths: Paths, *, type: Any = dict, columns: Sequence[str] = ()) -> None:
         object.__setattr__(self, "paths", absolute_paths(paths))
         object.__setattr__(self, "type", type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import assert_type
+from typing import Any, TypedDict, assert_type
 
 from heronpy.pipeline import Context, Failed, KeyedStream, Pipeline, Result, Stream, Tag, agg, sources
 
@@ -124,3 +124,27 @@ def test_a_typo_in_a_field_is_found() -> None:
     bids.key_by(lambda b: b.auction).top(3, by=lambda b: b.prize)  # type: ignore[attr-defined]
     bids.key_by(lambda b: b.auction).aggregate(agg.sum(lambda b: b.prize))  # type: ignore[attr-defined]
     bids.map(lambda b: b.price).filter(lambda price: price.startswith("1"))  # type: ignore[attr-defined]
+    joined = bids.hash_join(bids, on=lambda b: b.auction, key=lambda b: b.auktion)  # type: ignore[attr-defined]
+    assert joined.bounded
+    several = bids.key_by(lambda b: b.auction).aggregate(
+        agg.of(bids=agg.count(), price=agg.sum(lambda b: b.prize))  # type: ignore[attr-defined]
+    )
+    assert_type(several, Stream[tuple[int, dict[str, Any]]])
+
+
+class Trip(TypedDict):
+    zone: str
+    km: float
+
+
+def test_a_source_of_files_has_the_class_that_is_named() -> None:
+    p = Pipeline("trips")
+    assert_type(p.read(sources.csv("trips.csv")), Stream[dict[str, str]])
+    trips = p.read(sources.csv("trips.csv", type=Trip))
+    assert_type(trips, Stream[Trip])
+    assert_type(
+        trips.key_by(lambda t: t["zone"]).aggregate(agg.sum(lambda t: t["km"])), Stream[tuple[str, float]]
+    )
+    trips.map(lambda t: t["miles"])  # type: ignore[typeddict-item]
+    assert_type(p.read(sources.json_lines("bids.jsonl", type=Bid)), Stream[Bid])
+    assert_type(p.read(sources.parquet("bids.parquet", type=Bid)), Stream[Bid])
