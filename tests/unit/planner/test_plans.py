@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from textwrap import dedent
 
 import pytest
+from support.pipelines.endless import EndlessSource
 
 from heronpy import UserError
 from heronpy.pipeline import Context, Pipeline, Stream, agg, sinks, sources
@@ -199,6 +200,20 @@ def test_the_outputs_of_one_step_branch_inside_its_stage() -> None:
         nothing writes what these make, so they are left out: unseen, map:len
         """  # noqa: E501
     )
+
+
+@pytest.mark.parametrize("word", ["process", "rolling", "dedup"])
+def test_state_of_a_stream_that_never_ends_is_not_refused_and_the_plan_says_that_it_grows(word: str) -> None:
+    p = Pipeline("clicks")
+    keyed = p.read(EndlessSource(), name="clicks").key_by(len)
+    steps: dict[str, Callable[[], Stream[object]]] = {
+        "process": lambda: keyed.process(list[str], lambda seen, click, context: [click], name="kept"),
+        "rolling": lambda: keyed.rolling(agg.count(), name="kept"),
+        "dedup": lambda: keyed.dedup(name="kept"),
+    }
+    steps[word]().write(sinks.printed())
+    (row,) = (line for line in plan_of(p).splitlines() if line.startswith("kept "))
+    assert row.endswith("fields(key_by:len) from clicks  keyed, grows with keys")
 
 
 def test_a_pipeline_that_writes_nothing_is_refused() -> None:
