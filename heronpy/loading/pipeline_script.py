@@ -18,7 +18,7 @@ from typing import TextIO
 from heronpy.connectors.printed import print_values_to
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.machine.cpu import cpu_seconds_of_tree
+from heronpy.kernel.machine.cpu import TreeCpu
 from heronpy.kernel.names import checked_name
 from heronpy.loading.exchange import Outcome, RunCost, RunRequest
 from heronpy.loading.run_totals import totals_line
@@ -60,12 +60,11 @@ def _ran(graphs: Sequence[Graph], wanted: RunRequest) -> Outcome:
             for plan in plans:
                 check_ends(plan)
                 _say(f"{plan.name} runs {runner.note or f'with the runner {name}'}")
-                cpu, began = cpu_seconds_of_tree() if wanted.measured else 0.0, time.monotonic()
+                cpu, began = TreeCpu() if wanted.measured else None, time.monotonic()
                 totals = runner.run(plan, wanted.load.source)
                 seconds = time.monotonic() - began
-                if wanted.measured:
-                    spent = cpu_seconds_of_tree() - cpu
-                    costs.append(RunCost(sum(totals.written.values()), seconds, spent))
+                if cpu is not None:
+                    costs.append(RunCost(sum(totals.written.values()), seconds, cpu.spent()))
                 _say(totals_line(plan.name, totals, seconds))
                 del left[0]
     except KeyboardInterrupt:

@@ -12,15 +12,29 @@ from heronpy.kernel.machine.processes import processes
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds_of_tree() -> float:
-    """Of this process, its children and theirs, also of those that have ended and were waited for."""
-    own, ended = time.process_time(), os.times()
+class TreeCpu:
+    """The CPU time of this process, its children and theirs from now on, also of those that end meanwhile."""
+
+    def __init__(self) -> None:
+        self._others = _others()
+        # last here and first below: looking at the others is not part of it
+        self._own = time.process_time()
+
+    def spent(self) -> float:
+        """CPU seconds so far."""
+        own = time.process_time() - self._own
+        return own + _others() - self._others
+
+
+def _others() -> float:
+    """Of all processes below this one, with those that have ended and were waited for."""
+    ended = os.times()
     tree = {os.getpid()}
     found = {each.pid: each.parent for each in processes()}
     while more := {pid for pid, parent in found.items() if parent in tree} - tree:
         tree |= more
     tree.remove(os.getpid())
-    return own + ended.children_user + ended.children_system + sum(map(_cpu_seconds, tree))
+    return ended.children_user + ended.children_system + sum(map(_cpu_seconds, tree))
 
 
 def cpu_seconds_of(belongs: Callable[[bytes], bool]) -> float:
