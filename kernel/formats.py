@@ -7,6 +7,7 @@ field with a default is no reason for that.
 from __future__ import annotations
 
 import re
+import zlib
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -29,12 +30,27 @@ class Head(msgspec.Struct, frozen=True):
     heronpy: str = ""
 
 
+class Compressed(Head, frozen=True):
+    """What is stored in place of a long JSON object: its fields, compressed."""
+
+    deflated: bytes = b""
+
+
+#: bytes of JSON from which on it is compressed, where its format has a number for that
+LONG: Final = 64 * 1024
+
+#: the most bytes that compressed JSON may have: a few damaged ones must not take all memory
+LONGEST: Final = 256 * 1024 * 1024
+
+
 class Format(NamedTuple):
     """One kind of thing that is stored."""
 
     written: int
     read: frozenset[int]
     error: type[OtherFormat] = OtherFormat
+    #: the number of long JSON, which is compressed; 0 where none is
+    compressed: int = 0
 
     def check(self, found: int, by: str, what: str) -> None:
         """OtherFormat with the version that reads it, unless this one does."""
@@ -49,7 +65,10 @@ class Format(NamedTuple):
 
     def encode(self, value: Any) -> bytes:
         """The JSON of a struct, the format in front of its fields."""
-        head, fields = msgspec.json.encode(Head(self.written, RELEASE)), msgspec.json.encode(value)
+        fields = msgspec.json.encode(value)
+        if self.compressed and len(fields) >= LONG:
+            return msgspec.json.encode(Compressed(self.compressed, RELEASE, zlib.compress(fields)))
+        head = msgspec.json.encode(Head(self.written, RELEASE))
         return head if fields == b"{}" else head[:-1] + b"," + fields[1:]
 
     def decode(self, data: bytes, kind: type[T], what: str, *, any_format: bool = False) -> T:
@@ -57,9 +76,11 @@ class Format(NamedTuple):
 
         `any_format` is for what ends a topology: it compares what it finds with the processes that it sees.
         """
+        head = msgspec.json.decode(data, type=Head)
         if not any_format:
-            head = msgspec.json.decode(data, type=Head)
             self.check(head.format, head.heronpy, what)
+        if self.compressed and head.format == self.compressed:
+            data = _inflated(msgspec.json.decode(data, type=Compressed).deflated)
         return msgspec.json.decode(data, type=kind)
 
     def is_other(self, data: bytes) -> bool:
@@ -82,10 +103,23 @@ class Format(NamedTuple):
         return line.end()
 
 
+def _inflated(deflated: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    try:
+        data = stream.decompress(deflated, LONGEST)
+    except zlib.error as error:
+        msg = f"its compressed fields are damaged: {error}"
+        raise msgspec.DecodeError(msg) from error
+    if not stream.eof:
+        msg = f"its compressed fields are cut short, or longer than {LONGEST} bytes"
+        raise msgspec.DecodeError(msg)
+    return data
+
+
 _FIRST: Final = frozenset({1})
 
 #: values of the nodes of the state tree
-NODE: Final = Format(1, _FIRST, OtherNodeFormat)
+NODE: Final = Format(1, frozenset({1, 2}), OtherNodeFormat, compressed=2)
 #: what the state managers `localfs` and `zookeeper` put around a value
 RECORD: Final = Format(1, _FIRST, OtherNodeFormat)
 #: manifests of checkpoints, and the references beside them

@@ -188,7 +188,8 @@ class StreamManager:
         plan = PhysicalPlan.from_json(data)
         log.info("plan %d: %d tasks", plan.epoch, len(plan.tasks))
         self._old_plan, self._plan, self._plan_json = self._plan, plan, data
-        return PlanNotice(epoch=plan.epoch, plan=data)
+        # as it is stored: every process of the container gets one, and a long plan is compressed
+        return PlanNotice(epoch=plan.epoch, plan=plan.to_json())
 
     def _refresh_live(self) -> None:
         live = read(self._state, self._tree.live, Live) or Live(RUNNING)

@@ -103,12 +103,13 @@ def propose(config: Config, registry: Registry, now: InForce, wanted: Mapping[st
     finally:
         manager.close()
     _check_repacked(current, repacked, {**counts, **wanted})
-    check_limits(submitted, now.definition, repacked)
     asked = {
         name: table for name, table in repacked.key_groups.items() if table != current.key_groups.get(name)
     }
     after = msgspec.structs.replace(repacked, epoch=now.next_epoch, key_groups=asked)
-    return Proposal(now.plan, next_plan(now.plan, after, now.next_epoch), now.packing, after)
+    proposed = next_plan(now.plan, after, now.next_epoch)
+    check_limits(submitted, now.definition, after, proposed)
+    return Proposal(now.plan, proposed, now.packing, after)
 
 
 def _submitted_config(config: Config, name: str) -> Config:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import PackingError
 from heronpy.kernel.machine.addresses import HIGHEST_PORT
-from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, PhysicalPlan
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
 from heronpy.kernel.plugin.state_manager import MAX_VALUE
 
 
-def check_limits(config: Config, topology: LogicalPlan, packing: PackingPlan) -> None:
+def check_limits(config: Config, topology: LogicalPlan, packing: PackingPlan, plan: PhysicalPlan) -> None:
     """Raise a PackingError for a container that would have no port, or a spout whose id is too high, or a
     plan that no node of the state tree can hold."""
-    _check_size(topology, packing)
+    _check_size(packing, plan)
     _check_ports(config, packing)
     if topology.reliability == "at_least_once":
         _check_spouts(topology, packing)
 
 
-def _check_size(topology: LogicalPlan, packing: PackingPlan) -> None:
-    if len(packing.to_json()) <= MAX_VALUE:
+def _check_size(packing: PackingPlan, plan: PhysicalPlan) -> None:
+    if max(len(packing.to_json()), len(plan.to_json())) <= MAX_VALUE:
         return
-    counts = ", ".join(f"{name} {count:,}" for name, count in topology.parallelism().items())
-    msg = f"topology {topology.name!r} has too many instances to be described in the state tree: {counts}"
+    counts = ", ".join(f"{name} {count:,}" for name, count in plan.logical.parallelism().items())
+    msg = f"topology {plan.topology!r} has too many instances to be described in the state tree: {counts}"
     raise PackingError(msg, hint="give its components a smaller par=… in the file")
 
 
@@ -39,6 +39,7 @@ def _check_ports(config: Config, packing: PackingPlan) -> None:
 
 def _check_spouts(topology: LogicalPlan, packing: PackingPlan) -> None:
     """Ids are never used again, so a topology that is scaled often enough reaches the last one."""
+    scaled = packing.next_task > len(packing.instances()) + 1
     spouts = {component.name for component in topology.components if component.kind == "spout"}
     for instance in packing.instances():
         if instance.component in spouts and instance.task > LAST_TRACKED_TASK:
@@ -46,4 +47,7 @@ def _check_spouts(topology: LogicalPlan, packing: PackingPlan) -> None:
                 f"spout {instance.component!r} would get the task id {instance.task}, and at least once a"
                 f" spout's id is at most {LAST_TRACKED_TASK}"
             )
-            raise PackingError(msg, hint="kill --keep-checkpoints, then submit --from: ids begin at 1 again")
+            again = "kill --keep-checkpoints, then submit --from: ids begin at 1 again"
+            raise PackingError(
+                msg, hint=again if scaled else "give its components a smaller par=… in the file"
+            )

@@ -34,7 +34,7 @@ from heronpy.kernel.formats import NODE
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
-from heronpy.kernel.plans import LogicalPlan, PackingPlan
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, physical_plan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
@@ -316,7 +316,7 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
     try:
         manager.initialize(config, topology)
         packing = manager.pack()
-        check_limits(config, topology, packing)
+        check_limits(config, topology, packing, physical_plan(topology, packing))
         return Prepared(topology, packing, inherits=inherits)
     finally:
         manager.close()

@@ -107,7 +107,7 @@ class Outbox:
 
     def _share(self, task: int, plan: PhysicalPlan) -> int:
         """Bytes that may be on their way to a task, of all that it takes from its emitters."""
-        emitters = len(plan.upstream_of(plan.task(task).component))
+        emitters = plan.emitters_of(plan.task(task).component)
         return max(1, self._settings.credit_bytes // emitters)
 
     def greet(self) -> None:

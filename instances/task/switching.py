@@ -315,11 +315,11 @@ class Switching:
 
     def _orphans(self, proposed: PhysicalPlan) -> list[int]:
         """Tasks that end and leave what belongs to no group to this task, the lowest of the component."""
-        stay = [task.id for task in proposed.tasks_of(self._component)]
+        lowest = proposed.tasks_of(self._component)[0]
         inherits = self._task.transactions is not None or self._parts.awaiting is not None
-        if not inherits or self._id != stay[0]:
+        if not inherits or self._id != lowest.id:
             return []
-        return [task.id for task in self._in_force.tasks_of(self._component) if task.id not in stay]
+        return [task.id for task in self._in_force.tasks_of(self._component) if not proposed.has(task.id)]
 
     def _taken(self, proposed: PhysicalPlan) -> dict[int, int]:
         """Group → the task that hands it over to this one."""

@@ -51,7 +51,8 @@ def checked_table(component: str, table: Sequence[int], owners: Collection[int],
     if len(table) != groups:
         msg = f"the packing names owners of {len(table)} key groups of {component!r}, but there are {groups}"
         raise PackingError(msg)
-    stranger = next((owner for owner in table if owner not in owners), None)
+    known = frozenset(owners)
+    stranger = next((owner for owner in table if owner not in known), None)
     if stranger is not None:
         msg = (
             f"the packing gives key group {table.index(stranger)} of {component!r} to task {stranger},"

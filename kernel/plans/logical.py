@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from posixpath import join
 from typing import Any, Literal
 
@@ -109,7 +110,7 @@ class Source(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, file=join(folder, self.file), paths=paths)
 
 
-class LogicalPlan(msgspec.Struct, frozen=True):
+class LogicalPlan(msgspec.Struct, frozen=True, dict=True):
     """A topology as submitted. Its epoch is raised by every change of parallelism."""
 
     name: str
@@ -121,8 +122,12 @@ class LogicalPlan(msgspec.Struct, frozen=True):
     source: Source = Source()
     epoch: int = 1
 
+    @cached_property
+    def _by_name(self) -> dict[str, Component]:
+        return {component.name: component for component in self.components}
+
     def component(self, name: str) -> Component:
-        return next(component for component in self.components if component.name == name)
+        return self._by_name[name]
 
     def parallelism(self) -> dict[str, int]:
         return {component.name: component.parallelism for component in self.components}

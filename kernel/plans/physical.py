@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from heronpy.kernel.errors import PackingError
@@ -31,8 +33,12 @@ class PlacedTask(msgspec.Struct, frozen=True):
         return f"{self.component}[{self.index}]"
 
 
-class PhysicalPlan(msgspec.Struct, frozen=True):
-    """One routing table. Its epoch is on every frame that was routed with it."""
+class PhysicalPlan(msgspec.Struct, frozen=True, dict=True):
+    """One routing table. Its epoch is on every frame that was routed with it.
+
+    It may have many thousand tasks, and a task asks for each of its neighbours: look-ups use an index, which
+    is made at the first one and is no part of the plan's value.
+    """
 
     topology: str
     epoch: int
@@ -44,15 +50,31 @@ class PhysicalPlan(msgspec.Struct, frozen=True):
     #: for each spout with splits: the task that owns the first split, the second, …
     key_groups: dict[str, tuple[int, ...]]
 
+    @cached_property
+    def _by_id(self) -> dict[int, PlacedTask]:
+        return {task.id: task for task in self.tasks}
+
+    @cached_property
+    def _by_component(self) -> dict[str, list[PlacedTask]]:
+        found: dict[str, list[PlacedTask]] = {}
+        for task in self.tasks:
+            found.setdefault(task.component, []).append(task)
+        return found
+
     def task(self, task_id: int) -> PlacedTask:
-        return next(task for task in self.tasks if task.id == task_id)
+        return self._by_id[task_id]
 
     def has(self, task_id: int) -> bool:
-        return any(task.id == task_id for task in self.tasks)
+        return task_id in self._by_id
 
     def tasks_of(self, component: str) -> list[PlacedTask]:
         """The component's tasks, lowest id first."""
-        return [task for task in self.tasks if task.component == component]
+        return list(self._by_component.get(component, ()))
+
+    def emitters_of(self, component: str) -> int:
+        """How many tasks may send to this component."""
+        feeding = {edge.component for edge in self.logical.component(component).inputs}
+        return sum(len(self._by_component.get(name, ())) for name in feeding)
 
     def upstream_of(self, component: str) -> list[PlacedTask]:
         """Every task that may send to this component."""
@@ -82,12 +104,13 @@ class PhysicalPlan(msgspec.Struct, frozen=True):
 def physical_plan(logical: LogicalPlan, packing: PackingPlan) -> PhysicalPlan:
     """The first routing table of a topology: key groups lie in contiguous, even ranges."""
     tasks = _tasks(packing)
+    ids = _ids(tasks)
     streams = tuple(
         (component.name, stream.name) for component in logical.components for stream in component.outputs
     )
     key_groups = {}
     for component in logical.components:
-        owners = [task.id for task in tasks if task.component == component.name]
+        owners = ids.get(component.name, [])
         groups = groups_of(logical, component)
         if component.name in packing.key_groups:
             asked = packing.key_groups[component.name]
@@ -112,9 +135,10 @@ def next_plan(current: PhysicalPlan, packing: PackingPlan, epoch: int) -> Physic
         for component in current.logical.components
     )
     logical = msgspec.structs.replace(current.logical, components=components, epoch=epoch)
+    ids = _ids(tasks)
     key_groups = {}
     for component in components:
-        owners = [task.id for task in tasks if task.component == component.name]
+        owners = ids.get(component.name, [])
         _check_owners(component, owners)
         before = current.key_groups.get(component.name)
         asked = packing.key_groups.get(component.name, before)
@@ -155,6 +179,14 @@ def _tasks(packing: PackingPlan) -> tuple[PlacedTask, ...]:
         for instance in container.instances
     )
     return tuple(sorted(placed, key=lambda task: task.id))
+
+
+def _ids(tasks: tuple[PlacedTask, ...]) -> dict[str, list[int]]:
+    """Component → the ids of its tasks, lowest first."""
+    found: dict[str, list[int]] = {}
+    for task in tasks:
+        found.setdefault(task.component, []).append(task.id)
+    return found
 
 
 def _check_kept(current: PhysicalPlan, tasks: tuple[PlacedTask, ...]) -> None:

@@ -180,7 +180,7 @@ class PackingContract(abc.ABC):
 
     def test_a_refused_repack_leaves_the_plan_usable(self, manager: ResourceManager) -> None:
         plan = manager.pack()
-        copy = msgspec.json.decode(plan.to_json(), type=PackingPlan)
+        copy = PackingPlan.from_json(plan.to_json())
         with pytest.raises(PackingError):
             manager.repack(plan, {"words": 1, "count": -4})
         assert plan == copy

@@ -63,9 +63,12 @@ class TupleLosses:
 
     def use_plan(self, plan: PhysicalPlan) -> None:
         """The routing between tasks from now on."""
-        self._below = {
-            task.id: {reader.id for reader in plan.downstream_of(task.component)} for task in plan.tasks
+        # One set for all tasks of a component: as many sets as tasks would have the square of their number.
+        readers = {
+            component.name: frozenset(reader.id for reader in plan.downstream_of(component.name))
+            for component in plan.logical.components
         }
+        self._below = {task.id: readers[task.component] for task in plan.tasks}
         # A later task may have the id of one that has retired, and has lost nothing yet.
         for known in (self._beats, self._incarnations, self._heard, self._before, self._deaths):
             for task in known.keys() - self._below.keys():

@@ -86,7 +86,7 @@ class UpdateAct:
         return False
 
     def _decide(self, now: float, *, owed: bool) -> tuple[Situation, Move]:
-        here = self._situation()._replace(owed=owed)
+        here = self._situation(owed=owed)
         return here, self._deciding.decide(here, self._master_state.lost(), now)
 
     def _wait(self, move: Wait | Restart) -> None:
@@ -104,7 +104,7 @@ class UpdateAct:
             return
         self._do(self._deciding.roll_back(update, reason, now))
 
-    def _situation(self) -> Situation:
+    def _situation(self, *, owed: bool) -> Situation:
         master_state = self._master_state
         update = master_state.updating
         assert update is not None
@@ -118,6 +118,7 @@ class UpdateAct:
             master_state.roster,
             master_state.node.run,
             trouble,
+            owed,
             apart=master_state.execution.apart,
         )
 

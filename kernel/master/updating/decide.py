@@ -8,6 +8,7 @@ forward once the new one is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -59,7 +60,7 @@ class Restart(NamedTuple):
 Move = Wait | Write | Prepare | Commit | Repack | Restart
 
 
-class Situation(NamedTuple):
+class Situation(msgspec.Struct, frozen=True, dict=True):
     """What is in the state tree and in the beats."""
 
     update: Update
@@ -82,7 +83,7 @@ class Situation(NamedTuple):
     def committed(self) -> bool:
         return self.plan.epoch >= self.update.epoch
 
-    @property
+    @cached_property
     def tasks(self) -> list[PlacedTask]:
         """Of both plans, each once."""
         coming = self.coming.tasks if self.coming is not None else ()
@@ -90,13 +91,21 @@ class Situation(NamedTuple):
             {task.id: task for task in (*self.plan.tasks, *coming)}.values(), key=lambda one: one.id
         )
 
-    @property
+    @cached_property
     def newcomers(self) -> set[int]:
-        return {task.id for task in self.tasks} - {task.id for task in self.plan.tasks}
+        return {task.id for task in self.tasks if not self.plan.has(task.id)}
+
+    @cached_property
+    def by_container(self) -> dict[int, list[PlacedTask]]:
+        """The tasks of both plans, lowest container first."""
+        found: dict[int, list[PlacedTask]] = {}
+        for task in sorted(self.tasks, key=lambda one: one.container):
+            found.setdefault(task.container, []).append(task)
+        return found
 
     @property
     def containers(self) -> list[int]:
-        return sorted({task.container for task in self.tasks})
+        return list(self.by_container)
 
     def giving(self, component: str) -> list[PlacedTask]:
         """Tasks of a component that hand something over."""
@@ -192,8 +201,9 @@ class Updating:
 
     def _is_part(self, here: Situation, container: int) -> bool:
         """Whether its processes belong to this update: those of an earlier container may still be ending."""
-        tasks = [task for task in here.tasks if task.container == container]
-        return any(task.id not in here.newcomers or task.id in self._tasks for task in tasks)
+        return any(
+            task.id not in here.newcomers or task.id in self._tasks for task in here.by_container[container]
+        )
 
     def _lost_task(self, here: Situation, task: PlacedTask) -> str:
         beat, incarnation = here.roster.beat(task), here.roster.incarnation(task)

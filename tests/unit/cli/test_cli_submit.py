@@ -136,11 +136,11 @@ def test_a_script_that_ends_before_it_defines_a_topology_says_so(heronpy: Heronp
 
 
 def test_too_many_instances_are_refused_by_their_number(heronpy: Heronpy, word_count: str) -> None:
-    refused = heronpy("submit", word_count, "100000", "--dry-run", "--set", "topology.key.groups=100000")
+    refused = heronpy("submit", word_count, "200000", "--dry-run", "--set", "topology.key.groups=200000")
     assert refused.exit_code == 1
     assert refused.stderr == (
         "error: topology 'WordCount' has too many instances to be described in the state tree:"
-        " words 2, count 100,000 (try: give its components a smaller par=… in the file)\n"
+        " words 2, count 200,000 (try: give its components a smaller par=… in the file)\n"
     )
 
 

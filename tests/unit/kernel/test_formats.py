@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from support.tasks.shelf import Shelf
 
@@ -26,9 +27,9 @@ from heronpy.kernel.checkpoints.manifest import Manifest, checksum, read_manifes
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.checkpoints.stored import CheckpointRef
 from heronpy.kernel.config import Config, load_config
-from heronpy.kernel.errors import CheckpointDamaged, OtherFormat, StateError
+from heronpy.kernel.errors import CheckpointDamaged, DamagedNode, OtherFormat, StateError
 from heronpy.kernel.flow import frame
-from heronpy.kernel.formats import HANDLE, LAUNCH, NODE, RELEASE, SPARK, Format
+from heronpy.kernel.formats import HANDLE, LAUNCH, LONG, NODE, RELEASE, SPARK, Compressed, Format
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import LogicalPlan, PackingPlan
 from heronpy.kernel.plugin import Shipped, StateManager
@@ -45,8 +46,8 @@ TREE = Tree("words")
 EXECUTION = Execution("id", "me", 0.0, "0", "test", "local", "localfs")
 
 
-def refused(what: str) -> str:
-    ours = f"this is heronpy {RELEASE}, which reads format 1"
+def refused(what: str, reads: str = "1") -> str:
+    ours = f"this is heronpy {RELEASE}, which reads format {reads}"
     return f"{what} was written in format 3 by heronpy 0.4.0; {ours} (try: use heronpy 0.4.0)"
 
 
@@ -101,7 +102,7 @@ def test_nodes_of_the_state_tree(state: StateManager) -> None:
     with pytest.raises(StateError) as error:
         read(state, TREE.live, Live)
     assert isinstance(error.value, OtherFormat)
-    assert str(error.value) == refused("/words/live")
+    assert str(error.value) == refused("/words/live", "1 and 2")
     write_shipped(state, "words", (Shipped("a", "", "", "", 0),))
     assert read_shipped(state, "words") == (Shipped("a", "", "", "", 0),)
     state.set(TREE.shipped, newer(state.get(TREE.shipped).value))
@@ -121,7 +122,36 @@ def test_plans_and_checkpoints(value: Any, what: str) -> None:
     assert type(value).from_json(value.to_json()) == value
     with pytest.raises(OtherFormat) as error:
         type(value).from_json(newer(value.to_json()))
-    assert str(error.value) == refused(what)
+    assert str(error.value) == refused(what, "1 and 2")
+
+
+def test_a_long_node_is_compressed_in_a_format_of_its_own(state: StateManager) -> None:
+    short, long = (Live("PAUSED", {"count": {"words": "x" * length}}) for length in (LONG - 100, LONG))
+    assert json.loads(NODE.encode(short))["format"] == 1
+    written = NODE.encode(long)
+    assert list(json.loads(written)) == ["format", "heronpy", "deflated"]
+    assert json.loads(written)["format"] == 2
+    assert len(written) < 1024
+    state.set(TREE.live, written)
+    assert read(state, TREE.live, Live) == long
+    assert NODE.decode(written, Live, "live", any_format=True) == long
+    assert json.loads(HANDLE.encode(long))["format"] == 1
+    with pytest.raises(
+        OtherFormat, match=r"^live was written in format 2 by heronpy .* which reads format 1 "
+    ):
+        HANDLE.decode(written, Live, "live")
+
+
+def test_a_long_node_that_is_damaged_says_so(state: StateManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = NODE.encode(Live("x" * LONG))
+    fields = msgspec.json.decode(long, type=Compressed).deflated
+    for damaged, why in ((fields[:-9], "are cut short"), (b"?" + fields[1:], "are damaged: ")):
+        state.set(TREE.live, msgspec.json.encode(Compressed(2, RELEASE, damaged)))
+        with pytest.raises(DamagedNode, match=f"it cannot be decoded: its compressed fields {why}"):
+            read(state, TREE.live, Live)
+    monkeypatch.setattr(formats, "LONGEST", LONG)
+    with pytest.raises(msgspec.DecodeError, match=f"longer than {LONG} bytes"):
+        NODE.decode(long, Live, "live")
 
 
 def test_a_process_whose_topology_was_submitted_anew_by_another_version_leaves(
