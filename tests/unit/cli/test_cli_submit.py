@@ -136,11 +136,22 @@ def test_a_script_that_ends_before_it_defines_a_topology_says_so(heronpy: Heronp
 
 
 def test_too_many_instances_are_refused_by_their_number(heronpy: Heronpy, word_count: str) -> None:
-    refused = heronpy("submit", word_count, "200000", "--dry-run", "--set", "topology.key.groups=200000")
+    refused = heronpy("submit", word_count, "120000", "--dry-run", "--set", "topology.key.groups=120000")
     assert refused.exit_code == 1
     assert refused.stderr == (
         "error: topology 'WordCount' has too many instances to be described in the state tree:"
-        " words 2, count 200,000 (try: give its components a smaller par=… in the file)\n"
+        " words 2, count 120,000 (try: give its components a smaller par=… in the file)\n"
+    )
+
+
+def test_at_least_once_more_spouts_than_roots_can_name_are_refused(heronpy: Heronpy, tmp_path: Path) -> None:
+    (tmp_path / "spouts.py").write_text(WORD_COUNT.replace("Words.spec(par=2)", "Words.spec(par=65536)"))
+    tracked = ("--set", "topology.reliability.mode=ATLEAST_ONCE")
+    refused = heronpy("submit", "spouts.py", "--dry-run", *tracked)
+    assert refused.exit_code == 1
+    assert refused.stderr.endswith(
+        ", and at least once a spout's id is at most 65535"
+        " (try: give its components a smaller par=… in the file)\n"
     )
 
 

@@ -100,3 +100,12 @@ def test_a_stream_manager_that_has_missed_the_release_still_reaches_who_came_wit
     stage.write_update("done", 2)
     stage.manager._refresh()
     assert stage.arrives(b"when the next is in force")
+
+
+def test_instances_get_a_long_plan_compressed(stage: Stage) -> None:
+    plan = plan_of(edge("shuffle"), par=2_000, containers=4)
+    stage.put_in_force(plan)
+    stage.manager._refresh()
+    notice = stage.manager._take_plan(msgspec.json.encode(plan))
+    assert PhysicalPlan.from_json(notice.plan) == plan
+    assert len(notice.plan) < len(msgspec.json.encode(plan)) / 4
