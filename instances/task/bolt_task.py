@@ -282,18 +282,17 @@ class BoltTask:
             msg = f"no stream {prefix.stream} in the plan"
             raise ProtocolError(msg)
         component, stream, kind = self._kinds[prefix.stream]
-        source, new = prefix.source, tuple.__new__
-        ids: Iterable[TrackedId | None] = itertools.repeat(None)
+        repeat = itertools.repeat
+        ids: Iterable[TrackedId | None] = repeat(None)
         if prefix.kind == ANCHORED:
             ids, payload = decode_anchored(payload, prefix.tuples)
         rows = self._parts.codec.decode(payload)
         if len(rows) != prefix.tuples:
             msg = f"{len(rows)} tuples instead of {prefix.tuples}"
             raise ProtocolError(msg)
-        return [
-            new(kind, (tup_id, component, stream, source, row))
-            for tup_id, row in zip(ids, rows, strict=False)
-        ]
+        # In C from end to end: zip() fills the same tuple again and again, and each Tuple is a copy of it.
+        values = zip(ids, repeat(component), repeat(stream), repeat(prefix.source), rows, strict=False)
+        return list(map(tuple.__new__, repeat(kind), values))
 
     def _process_chunk(self, chunk: list[Tuple]) -> int:
         """Process as many as there is time for; how many that was."""
