@@ -73,6 +73,8 @@ class OutgoingAcks:
     def flush(self) -> None:
         """Send all of them."""
         roots, values, failed = self._roots, self._values, self._failed
+        if len(roots) > 1 and roots[0] == roots[1]:
+            roots, values = _one_for_each(roots, values)
         if failed or (roots and task_of(min(roots)) != task_of(max(roots))):
             for spout, acks in _by_spout(roots, values, failed).items():
                 self._send(spout, acks)
@@ -83,12 +85,20 @@ class OutgoingAcks:
         else:
             return
         # Cleared, not replaced: short_ack() holds on to them.
-        for told in (roots, values, failed):
+        for told in (self._roots, self._values, failed):
             told.clear()
 
     def _send(self, spout: int, acks: Acks) -> None:
         for piece in acks.pieces():
             self._link.send(*self._sender.frame(ACK, spout, piece.encode()))
+
+
+def _one_for_each(roots: list[int], values: list[int]) -> tuple[list[int], list[int]]:
+    """The same acks with one value for each root: the rows of a batch have one root."""
+    owed: dict[int, int] = {}
+    for root, value in zip(roots, values, strict=True):
+        owed[root] = owed.get(root, 0) ^ value
+    return list(owed), list(owed.values())
 
 
 def _by_spout(roots: list[int], values: list[int], failed: list[int]) -> dict[int, Acks]:

@@ -58,11 +58,11 @@ class Roots:
         #: index of the oldest root that is not over
         self._head = 0
         #: how many in the lists are over
-        self._ended = 0
+        self.ended = 0
 
     @property
     def pending(self) -> int:
-        return len(self.ids) - self._ended
+        return len(self.ids) - self.ended
 
     def add(self, tup_id: Any, xor: int | None = None) -> int:
         """Begin a tree, given the XOR of the edges of all copies. Without it: the root is the only edge.
@@ -88,7 +88,7 @@ class Roots:
         over = Over(self.ids[first:last], self._born[first:last], now)
         self.xors[first:last] = itertools.repeat(0, len(roots))
         self.ids[first:last] = itertools.repeat(None, len(roots))
-        self._ended += len(roots)
+        self.ended += len(roots)
         if first == self._head:
             self._head = last
         self._advance()
@@ -142,7 +142,7 @@ class Roots:
         over.born.append(self._born[index])
         self.xors[index] = 0
         self.ids[index] = None
-        self._ended += 1
+        self.ended += 1
 
     def _advance(self) -> None:
         """Leave behind what is over; the lists are cut now and then, not for every root."""
@@ -153,5 +153,5 @@ class Roots:
         if head > 4096 and head * 2 > size:
             del self.xors[:head], self.ids[:head], self._born[:head]
             self._base += head
-            self._ended -= head
+            self.ended -= head
             self._head = 0

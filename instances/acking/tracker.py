@@ -35,7 +35,8 @@ class Tracker:
     @property
     def full(self) -> bool:
         """Whether as many trees are pending as the topology allows."""
-        return self.roots.pending >= self.max_pending
+        roots = self.roots  # asked after every call of next_tuple: one property of a property less
+        return len(roots.ids) - roots.ended >= self.max_pending
 
     @property
     def pending(self) -> int:

@@ -15,10 +15,16 @@ from support.tasks.emitter import Emitter
 from support.tasks.plans import edge
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, TopologyBuilder
+from heronpy.instances.acking.ack_codec import Acks
+from heronpy.instances.acking.anchored import Anchored
+from heronpy.instances.acking.edges import random_edges, xor_of
+from heronpy.instances.acking.outgoing import OutgoingAcks
+from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.errors import TopologyError, TupleTooLarge
 from heronpy.kernel.flow.frame import DATA
 from heronpy.kernel.flow.keys import key_group, key_groups
+from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.plans import Input
 from heronpy.loading import describe_user_error
 from heronpy.testing import TopologyTest
@@ -272,6 +278,34 @@ def test_a_row_that_fails_fails_its_batch_and_no_other() -> None:
         run.run_spouts(calls=5)
         assert run.component("source").failed == [2]
         assert run.component("source").acked == [0, 1, 3, 4]
+
+
+class Told:
+    """A link that keeps the acks that are sent."""
+
+    stopping = False
+
+    def __init__(self) -> None:
+        self.acks: list[Acks] = []
+
+    def send(self, prefix: bytes, payload: bytes) -> None:
+        del prefix
+        self.acks.append(Acks.decode(payload))
+
+    def pump(self, timeout: float) -> None:
+        raise AssertionError(timeout)
+
+
+def test_a_bolt_acks_the_rows_of_a_batch_with_one_number() -> None:
+    link, roots = Told(), (7 << 48 | 5, 7 << 48 | 6)
+    acks = OutgoingAcks(Sender(2, 1, 1), link, FlowSettings())
+    edges = random_edges(30)
+    for number, one in enumerate(edges):
+        acks.ack(Anchored(roots[number >= 20], one))
+    acks.flush()
+    assert link.acks == [Acks([], list(roots), [xor_of(edges[:20]), xor_of(edges[20:])], [])]
+    acks.flush()
+    assert len(link.acks) == 1
 
 
 class Empty(Batches):
