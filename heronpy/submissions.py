@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ class Submissions:
         self.ignored = False
         #: the pipelines of the file that is or was loaded, as its steps were written
         self.pipelines: list[Pipeline] = []
+        #: pipeline → the line at the top level of the file that made it; 0 if another file did
+        self.made_at: dict[Pipeline, int] = {}
 
     @property
     def loading(self) -> bool:
@@ -28,10 +31,11 @@ class Submissions:
         """A pipeline submits itself, with the steps that it will have when its file has been loaded."""
         if self.loading:
             self.pipelines.append(pipeline)
+            self.made_at[pipeline] = _line_of_main()
 
     def collect(self) -> list[type[Topology]]:
         """Collect submitted topologies from now on, in the list that is returned; and pipelines."""
-        self.collected, self.pipelines = [], []
+        self.collected, self.pipelines, self.made_at = [], [], {}
         return self.collected
 
     def ignore(self) -> None:
@@ -48,6 +52,17 @@ class Submissions:
         print(  # the file was run by hand, outside any loader
             f"{topology.topology_name} is defined; to run it: heronpy submit {file}", file=sys.stderr
         )
+
+
+def _line_of_main() -> int:
+    """The line of the main file that is being run."""
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename == file:
+            return frame.f_lineno
+        frame = frame.f_back
+    return 0
 
 
 submissions = Submissions()

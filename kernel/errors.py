@@ -16,6 +16,8 @@ class UserError(HeronError):
     exit_code = 1
     #: frames of the user's own code, shown above that line
     traceback = ""
+    #: whether the line names the place itself, so that nothing is added to it
+    placed = False
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(f"{message} (try: {hint})" if hint else message)

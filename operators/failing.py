@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,8 @@ from heronpy.pipeline.records import Failed
 
 class StepFailed(UserError):
     """The function of a step raised. Names the step, the user's line and the record."""
+
+    placed = True
 
     def __init__(self, step: str, site: Site, error: Exception, about: str = "") -> None:
         failure = describe_user_error(error, Source(file=site.file))
@@ -58,6 +61,15 @@ class Failing:
         if self._aside is not None:
             failure = describe_user_error(error, Source(file=self.site.file))
             self._aside([Failed(record, self.name, failure.message, failure.traceback)])
+
+
+@contextlib.contextmanager
+def blamed_on(step: Step) -> Iterator[None]:
+    """What a source or sink raises, with its step and the line that it was written on."""
+    try:
+        yield
+    except Exception as error:
+        raise StepFailed(step.name, step.site, error) from error
 
 
 def _written_name(step: Step | EdgeKey) -> str:

@@ -16,6 +16,12 @@ from heronpy.stages.pipeline_keys import PIPELINE, STAGE, STEPS
 from heronpy.submissions import submissions
 
 
+class PipelineChanged(DefinitionError):
+    """The file does not make what was submitted. No line of it is to blame alone."""
+
+    placed = True
+
+
 class PlannedPipeline:
     """A pipeline with its plan, made once."""
 
@@ -46,7 +52,7 @@ def pipeline_called(name: str) -> PlannedPipeline:
             return planned_once(pipeline)
     near = did_you_mean(name, [pipeline.name for pipeline in submissions.pipelines])
     msg = f"the file made no pipeline {name!r} when a task loaded it{near}"
-    raise DefinitionError(msg, hint="make pipelines at the top level of the file, the same ones each time")
+    raise PipelineChanged(msg, hint="make pipelines at the top level of the file, the same ones each time")
 
 
 def submitted_stage(config: Mapping[str, Any]) -> tuple[PlannedPipeline, PlannedStage]:
@@ -59,7 +65,7 @@ def submitted_stage(config: Mapping[str, Any]) -> tuple[PlannedPipeline, Planned
         changed = next((old for old, new in zip(then, now, strict=False) if old != new), None)
         step = changed or (then[len(now)] if len(now) < len(then) else now[len(then)])
         msg = f"the file makes another pipeline {config[PIPELINE]!r} than was submitted, from {step!r} on"
-        raise DefinitionError(msg, hint="make the same steps each time the file is loaded")
+        raise PipelineChanged(msg, hint="make the same steps each time the file is loaded")
     return found, stage
 
 

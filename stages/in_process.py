@@ -10,7 +10,7 @@ from typing import Any
 
 from heronpy.connectors import Reader, Sink, Writer
 from heronpy.kernel.plugin import RunTotals
-from heronpy.operators.failing import StepFailed
+from heronpy.operators.failing import blamed_on
 from heronpy.operators.stage_logic import Edge, StageLogic, edge_of
 from heronpy.pipeline.graph import Graph, HashJoinOp, ReadOp, Step, TableOp, WriteOp
 from heronpy.planner.planning import PlannedStage, stages
@@ -94,13 +94,13 @@ class InProcessRun:
             return self.table.extend
         if not isinstance(step.op, WriteOp):
             return None
-        with _blamed_on(step):
+        with blamed_on(step):
             writer = self._held.enter_context(_opened(step.op.sink, f"{self._plan.name}-{step.stage}-0"))
         self._writers.append((step, writer))
         self._written[step.name] = 0
 
         def write(records: Sequence[Any]) -> None:
-            with _blamed_on(step):
+            with blamed_on(step):
                 writer.write(records)
             self._written[step.name] += len(records)
 
@@ -110,7 +110,7 @@ class InProcessRun:
         step = stage.steps[0]
         assert isinstance(step.op, ReadOp)
         self._read[step.name] += 0
-        with _blamed_on(step):
+        with blamed_on(step):
             reader = self._held.enter_context(contextlib.closing(step.op.source.open()))
             splits = step.op.source.splits()
             reader.assign(dict.fromkeys(splits))
@@ -142,18 +142,9 @@ class InProcessRun:
 
     def _commit(self) -> None:
         for step, writer in self._writers:
-            with _blamed_on(step):
+            with blamed_on(step):
                 if handle := writer.prepare(1):
                     writer.commit(handle)
-
-
-@contextlib.contextmanager
-def _blamed_on(step: Step) -> Iterator[None]:
-    """What a source or sink raises, with its step and the line that it was written on."""
-    try:
-        yield
-    except Exception as error:
-        raise StepFailed(step.name, step.site, error) from error
 
 
 @contextlib.contextmanager
@@ -178,7 +169,7 @@ class _OpenSource:
 
     def turn(self, feed: Callable[[Step, Sequence[Any]], None]) -> bool:
         """Whether there was something to read."""
-        with _blamed_on(self.step):
+        with blamed_on(self.step):
             chunk = self._reader.poll(BATCH)
         if chunk is None:
             return False

@@ -52,8 +52,8 @@ ANSWER_TIMEOUT = 1.0
 
 #: seconds that a failed instance's own explanation may take to arrive
 LAST_WORDS = 2.0
-#: how heronpy.operators.failing describes a function that raised
-STEP_FAILED = re.compile(r"step '.*' failed at ")
+#: how heronpy.operators.failing describes a function that raised, and heronpy.stages a file that has changed
+STEP_FAILED = re.compile(r"step '.*' failed at |the file ma(de no|kes another) pipeline ")
 #: restarts of one process after which a start is given up
 HOPELESS = 3
 

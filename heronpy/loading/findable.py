@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from heronpy.bolt import Bolt
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Component, LogicalPlan
 from heronpy.loading.user_module import MAIN, attribute_of, find_class
+from heronpy.pipeline.pipeline import Pipeline
 from heronpy.spout import Spout
 
 #: kind → the methods that the engine calls, and with what
@@ -77,12 +79,27 @@ def _takes(cls: type[Any], name: str, arguments: int) -> bool:
     return True
 
 
+def check_made_by_tasks(made_at: Mapping[Pipeline, int], file: str) -> None:
+    """Raise for the first pipeline that no task would make, because it skips the lines that make it."""
+    for statement in ast.parse(Path(file).read_bytes()).body:
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        for pipeline, line in made_at.items():
+            if line in lines and _is_guard(statement):
+                label = f"the pipeline {pipeline.name!r}"
+                msg = f'{label} is made under `if __name__ == "__main__"`, which tasks skip'
+                raise DefinitionError(msg, hint=f"make it at the top level of {os.path.basename(file)}")
+
+
+def _is_guard(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+
+
 def _guarded_classes(file: str) -> set[str]:
     """Classes that only exist when the file is run as a script."""
     guarded: set[str] = set()
     free: set[str] = set()
     for statement in ast.parse(Path(file).read_bytes()).body:
-        is_guard = isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+        is_guard = _is_guard(statement)
         for node in ast.walk(statement):
             if isinstance(node, ast.ClassDef):
                 (guarded if is_guard else free).add(node.name)

@@ -14,7 +14,7 @@ import msgspec
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import LogicalPlan, Source
 from heronpy.loading.exchange import LoadRequest, Outcome
-from heronpy.loading.findable import check_findable, class_of
+from heronpy.loading.findable import check_findable, check_made_by_tasks, class_of
 from heronpy.loading.remedies import remedy
 from heronpy.loading.user_error import describe_user_error
 from heronpy.loading.user_module import MAIN, put_paths_first
@@ -108,6 +108,7 @@ def planned_outcome(loaded: LoadedFile, wanted: LoadRequest) -> Outcome:
     """The plans of what was loaded."""
     plans = []
     try:
+        check_made_by_tasks(submissions.made_at, wanted.source.file)
         for topology in [*loaded.topologies, *_stages_of(loaded)]:
             plan = to_logical_plan(topology, wanted.source, wanted.overrides)
             check_findable(plan, loaded.module)

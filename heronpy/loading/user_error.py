@@ -49,7 +49,7 @@ def describe_user_error(error: BaseException, source: Source = Source()) -> User
     if file:
         inside = f" in {function}" if function and function != "<module>" else ""
         where = f" ({os.path.basename(file)}:{line}{inside})"
-    if isinstance(error, UserError) and error.traceback:  # it names the user's line itself
+    if isinstance(error, UserError) and error.placed:
         return UserFailure(message, file, line, error.traceback, message)
     return UserFailure(f"{message}{where}", file, line, _user_traceback(error), message)
 

@@ -14,7 +14,7 @@ from heronpy.stages.found_pipeline import submitted_stage
 from heronpy.stages.stage_streams import EdgeStream
 from heronpy.stages.state_evolution import brought_up_to_date, shapes_of
 from heronpy.stages.tasks.stage_inputs import StageInputs
-from heronpy.stages.tasks.stage_task import logic_of
+from heronpy.stages.tasks.stage_task import check_saveable, logic_of
 from heronpy.state import StatefulComponent
 from heronpy.tuple import Tuple
 
@@ -71,6 +71,7 @@ class StageBolt(StatefulComponent, Bolt):
 
     def pre_save(self, checkpoint_id: str) -> None:  # noqa: ARG002 - all snapshots are alike
         self._logic.flush()
+        check_saveable(self._logic, self._stage)
 
     def drain(self) -> None:
         self._logic.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heronpy.operators.failing import blamed_on
 from heronpy.pipeline.graph import WriteOp
 from heronpy.sinks.staging import StagingSink
 from heronpy.stages.found_pipeline import submitted_stage
@@ -24,11 +25,23 @@ class StageSink(StagingSink):
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:  # noqa: ARG002 - the owner says which task it is
         found, stage = submitted_stage(config)
-        op = stage.steps[0].op
+        self._step = stage.steps[0]
+        op = self._step.op
         assert isinstance(op, WriteOp)
         self._inputs = StageInputs(found.plan, stage)
-        self.use_writer(BlockPrinter() if config.get(PRINTS) else op.sink.open(self.owner))
+        with blamed_on(self._step):
+            self.use_writer(BlockPrinter() if config.get(PRINTS) else op.sink.open(self.owner))
 
     def process_batch(self, tuples: list[Tuple]) -> None:
         """Records of one stream, in their order."""
-        self.writer.write(self._inputs.rows(tuples)[0])
+        rows = self._inputs.rows(tuples)[0]
+        with blamed_on(self._step):
+            self.writer.write(rows)
+
+    def prepare(self, checkpoint: int) -> bytes:
+        with blamed_on(self._step):
+            return super().prepare(checkpoint)
+
+    def commit(self, handle: bytes) -> None:
+        with blamed_on(self._step):
+            super().commit(handle)

@@ -10,6 +10,7 @@ import msgspec
 
 from heronpy.connectors import Reader
 from heronpy.kernel.formats import HANDLE
+from heronpy.operators.failing import blamed_on
 from heronpy.operators.flowing import Out
 from heronpy.pipeline.graph import ReadOp
 from heronpy.spout import Spout
@@ -51,15 +52,16 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
         found, stage = submitted_stage(config)
-        self._step = stage.steps[0].name
-        op = stage.steps[0].op
+        self._step = stage.steps[0]
+        op = self._step.op
         assert isinstance(op, ReadOp)
         self._held = contextlib.ExitStack()
         calls = self._held.enter_context(Calls())
         self._logic = logic_of(found.plan, stage, {}, self._leaving, calls, context)
         #: what partial aggregates hold is restored by reading again, where there are checkpoints
         self._holds = context.plan.logical.reliability == "effectively_once"
-        self._reader: Reader[Any] = self._held.enter_context(contextlib.closing(op.source.open()))
+        with blamed_on(self._step):
+            self._reader: Reader[Any] = self._held.enter_context(contextlib.closing(op.source.open()))
         self._hears_commits = type(self._reader).committed is not Reader.committed
         self._assign()
 
@@ -73,21 +75,24 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
         self._assigned = self._owned
         #: splits that have not ended
         self._left = set(self._assigned)
-        self._reader.assign(self._positions())
+        with blamed_on(self._step):
+            self._reader.assign(self._positions())
 
     def _positions(self) -> dict[str, Any]:
         return {split: self.state.get(split) for split in self._owned}
 
     def next_tuple(self) -> None:
-        chunk = self._reader.poll(BATCH) if self._left else None
+        if not self._left:
+            self._logic.end()
+            self.finish()
+            return
+        with blamed_on(self._step):
+            chunk = self._reader.poll(BATCH)
         if chunk is None:
-            if not self._left:
-                self._logic.end()
-                self.finish()
             return
         if chunk.records:
             self.delegate.moved = True  # its steps may keep or drop all of them
-            self._logic.take(self._step, 0, chunk.records)
+            self._logic.take(self._step.name, 0, chunk.records)
         self.state[chunk.split] = chunk.position
         if chunk.ended:
             self._left.discard(chunk.split)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import itertools
+import pickle
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
+from heronpy.kernel.errors import TopologyError, UserError
 from heronpy.metrics import IMetric
+from heronpy.operators.failing import Failing, StepFailed
 from heronpy.operators.flowing import Out
 from heronpy.operators.per_key import States
 from heronpy.operators.stage_logic import StageLogic
-from heronpy.pipeline.graph import Graph, Step
+from heronpy.pipeline.graph import Graph, ProcessOp, Step
 from heronpy.planner.planning import PlannedStage
 from heronpy.stages.pipeline_keys import FAILED
 from heronpy.stages.stage_streams import EdgeStream, streams_of
@@ -44,12 +48,45 @@ def logic_of(
         stage.name,
         tables=tables_of(stage),
         awaiting=calls.step,
-        leaving=lambda edge: leaving(streams[edge]),
+        leaving=lambda edge: _sent(leaving(streams[edge]), Failing(plan[edge.step])),
         state_of=state_of,
     )
     if any(step.on_error != "fail" for step in stage.steps):
         context.register_metric(FAILED, _FailedRecords(logic), REPORT)
     return logic
+
+
+def _sent(out: Out, failing: Failing) -> Out:
+    """Rows that cannot be sent are the fault of the step that made them."""
+
+    def run(rows: Sequence[Any]) -> None:
+        try:
+            out(rows)
+        except TopologyError as error:
+            raise StepFailed(failing.name, failing.site, error) from None
+
+    return run
+
+
+def check_saveable(logic: StageLogic, stage: PlannedStage) -> None:
+    """Before a snapshot: whether one state of each step can be saved, as the user's classes may forbid."""
+    for step in stage.stateful:
+        for state in itertools.islice(logic.keepers[step.name].states.values(), 1):
+            if isinstance(step.op, ProcessOp):
+                _check_pickles(state, step)
+
+
+def _check_pickles(state: object, step: Step) -> None:
+    try:
+        pickle.dumps(state, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        import cloudpickle  # type: ignore[import-untyped]  # dear, and rarely needed
+
+        try:
+            cloudpickle.dumps(state, protocol=5)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            msg = f"its state of class {type(state).__qualname__} cannot be saved: {error}"
+            raise StepFailed(step.name, step.site, UserError(msg)) from None
 
 
 class _FailedRecords(IMetric):
