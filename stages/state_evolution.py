@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ForwardRef
 
 import msgspec
 
@@ -71,6 +71,7 @@ def _is_named_tuple(cls: type[Any]) -> bool:
 
 
 def _shown(kind: Any) -> str:
+    kind = kind.__forward_arg__ if isinstance(kind, ForwardRef) else kind
     return kind if isinstance(kind, str) else inspect.formatannotation(kind)
 
 

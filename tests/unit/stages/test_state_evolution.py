@@ -1,0 +1,128 @@
+"""What steps keep, as checkpoints describe it; and states of older code with the fields that are new."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from heronpy.kernel.plans import StateShape
+from heronpy.pipeline import KeyedStream, Pipeline, agg, sinks, sources
+from heronpy.planner.planning import PlannedStage, planned, stages
+from heronpy.stages.state_evolution import brought_up_to_date, shapes_of
+
+
+@dataclass
+class Plain:
+    count: int = 0
+    seen: list[int] = field(default_factory=list)
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    count: int = 0
+    seen: tuple[int, ...] = ()
+
+
+class Struct(msgspec.Struct):
+    count: int = 0
+    last: str = ""
+
+
+class Pair(NamedTuple):
+    first: int
+    last: str = ""
+
+
+class Undeclared:
+    pass
+
+
+def stage_of(*steps: Callable[[KeyedStream[int, int]], Any]) -> PlannedStage:
+    """The stage in which steps with state share their keys."""
+    p = Pipeline("p")
+    by_rest = p.read(sources.items([1])).key_by(lambda n: n % 7)
+    for step in steps:
+        step(by_rest).write(sinks.collected())
+    return next(stage for stage in stages(planned(p.graph())) if stage.stateful)
+
+
+def processing(make: Callable[..., Any], name: str = "seen") -> Callable[[KeyedStream[int, int]], Any]:
+    return lambda by_key: by_key.process(make, lambda state, n, context: [n], name=name)
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (
+            Plain,
+            StateShape(
+                "class Plain", {"count": "int", "seen": "list[int]", "last": "str"}, ("count", "seen", "last")
+            ),
+        ),
+        (
+            Frozen,
+            StateShape(
+                "class Frozen", {"count": "int", "seen": "tuple[int, ...]"}, ("count", "seen"), ordered=True
+            ),
+        ),
+        (
+            Struct,
+            StateShape("class Struct", {"count": "int", "last": "str"}, ("count", "last"), ordered=True),
+        ),
+        (Pair, StateShape("class Pair", {"first": "int", "last": "str"}, ("last",), ordered=True)),
+        (Undeclared, StateShape("class Undeclared")),
+        (lambda: 0, StateShape("a function's result")),
+    ],
+)
+def test_a_class_is_described_by_its_fields(make: Callable[[], Any], shape: StateShape) -> None:
+    assert shapes_of(stage_of(processing(make))) == {"seen": shape}
+
+
+def test_steps_of_one_stage_are_described_each() -> None:
+    stage = stage_of(
+        processing(dict),
+        lambda by_key: by_key.rolling(agg.sum(lambda n: n), name="sum"),
+        lambda by_key: by_key.dedup(name="first"),
+    )
+    assert {step: shape.kind for step, shape in shapes_of(stage).items()} == {
+        "seen": "class dict",
+        "sum": "aggregate sum",
+        "first": "dedup",
+    }
+
+
+def without(state: Any, *names: str) -> Any:
+    """An object as it was before its class had these fields."""
+    old = object.__new__(type(state))
+    for each in dataclasses.fields(state):
+        if each.name not in names:
+            object.__setattr__(old, each.name, getattr(state, each.name))
+    return old
+
+
+def test_states_get_the_fields_that_are_new() -> None:
+    states = {key: without(Plain(key, [key]), "seen", "last") for key in range(2)}
+    brought_up_to_date(states, stage_of(processing(Plain)))
+    assert states == {0: Plain(0), 1: Plain(1)}
+    assert states[0].seen is not states[1].seen
+
+
+def test_so_do_those_that_share_their_keys_and_those_with_slots() -> None:
+    cells = {1: {"seen": without(Frozen(3), "seen"), "number": 4}, 2: {"number": 5}}
+    brought_up_to_date(cells, stage_of(processing(Frozen), processing(int, "number")))
+    assert cells == {1: {"seen": Frozen(3), "number": 4}, 2: {"number": 5}}
+
+
+@pytest.mark.parametrize("state", [Frozen(1, (2,)), Struct(1, "x"), Pair(1, "x")])
+def test_objects_that_are_saved_in_order_are_known_as_such(state: Any) -> None:
+    """Whether a pickle has the names of the fields decides whether a new one may come first."""
+    assert not {b"count", b"first"} & set(re.findall(rb"[a-z]+", pickle.dumps(state)))
+    assert b"count" in pickle.dumps(Plain(1))
