@@ -8,12 +8,17 @@ from typing import Any
 
 from heronpy.errors import DefinitionError
 from heronpy.kernel.errors import did_you_mean
+from heronpy.kernel.plans.logical import Reliability
+from heronpy.kernel.plugin.runner import UnsupportedOnRunner
 from heronpy.pipeline.graph import Graph, ReadOp, Step
 from heronpy.pipeline.pipeline import Pipeline
 from heronpy.planner.component_ends import is_component
 from heronpy.planner.planning import PlannedStage, planned, stages
 from heronpy.stages.pipeline_keys import PIPELINE, STAGE, STEPS
 from heronpy.submissions import submissions
+
+#: the runner that carries out the topologies of pipelines
+ENGINE = "engine"
 
 
 class PipelineChanged(DefinitionError):
@@ -29,6 +34,13 @@ class PlannedPipeline:
         self.pipeline = pipeline
         self.plan: Graph = planned(pipeline.graph())
         self.stages = {stage.name: stage for stage in stages(self.plan)}
+
+    def check_guarantee(self, reliability: Reliability) -> None:
+        """Refuse what the engine does not give to pipelines, whether their file or a setting asks for it."""
+        if reliability == "at_least_once":
+            first = self.plan.steps[0]
+            hint = "guarantee='effectively_once', which repeats nothing either, or 'at_most_once'"
+            raise UnsupportedOnRunner(ENGINE, "guarantee 'at_least_once'", first.name, first.site, hint=hint)
 
     @functools.cached_property
     def splits(self) -> Mapping[str, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from heronpy.operators.stage_logic import edge_of
 from heronpy.pipeline.graph import Graph, ReadOp, WriteOp
 from heronpy.planner.planning import PlannedStage
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
-from heronpy.stages.found_pipeline import PlannedPipeline, signature
+from heronpy.stages.found_pipeline import ENGINE, PlannedPipeline, signature
 from heronpy.stages.pipeline_keys import PIPELINE, PRINTS, STAGE, STEPS
 from heronpy.stages.stage_streams import GROUPINGS, streams_of
 from heronpy.stages.tasks.stage_bolt import KeyedStageBolt, StageBolt
@@ -22,9 +22,6 @@ from heronpy.stages.tasks.stage_sink import StageSink
 from heronpy.stages.tasks.stage_spout import StageSpout
 from heronpy.stream import AnyGrouping, Stream
 from heronpy.topology import Topology, TopologyBuilder
-
-#: the runner that carries out these topologies
-ENGINE = "engine"
 
 
 def topology_of(found: PlannedPipeline, cores: int) -> type[Topology]:
@@ -45,10 +42,6 @@ def topology_of(found: PlannedPipeline, cores: int) -> type[Topology]:
 
 def check(found: PlannedPipeline) -> None:
     """Refuse what the engine cannot carry, and sources and sinks that are not there."""
-    first = found.plan.steps[0]
-    if found.pipeline.guarantee == "at_least_once":
-        hint = "guarantee='effectively_once', which repeats nothing either, or 'at_most_once'"
-        raise UnsupportedOnRunner(ENGINE, "guarantee 'at_least_once'", first.name, first.site, hint=hint)
     for step in found.plan.steps:
         if isinstance(step.op, WriteOp) and isinstance(step.op.sink, CollectedSink):
             hint = "--runner local, or write to files or SQLite"

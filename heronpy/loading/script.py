@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,9 @@ from heronpy.pipeline.pipeline import Pipeline
 from heronpy.state import state_is_by_task
 from heronpy.submissions import submissions
 from heronpy.topology import Topology, TopologyType
+
+if TYPE_CHECKING:
+    from heronpy.stages.found_pipeline import PlannedPipeline
 
 HOW_TO = (
     "make a heronpy.Pipeline, define a subclass of heronpy.Topology with specs in its body,"
@@ -109,8 +112,11 @@ def planned_outcome(loaded: LoadedFile, wanted: LoadRequest) -> Outcome:
     plans = []
     try:
         check_made_by_tasks(submissions.made_at, wanted.source.file)
-        for topology in [*loaded.topologies, *_stages_of(loaded)]:
+        of_stages = _stages_of(loaded)
+        for topology in [*loaded.topologies, *of_stages]:
             plan = to_logical_plan(topology, wanted.source, wanted.overrides)
+            if topology in of_stages:
+                of_stages[topology].check_guarantee(plan.reliability)
             check_findable(plan, loaded.module)
             plans.append(_with_what_is_kept(plan, loaded.module))
     except UserError as error:
@@ -120,14 +126,15 @@ def planned_outcome(loaded: LoadedFile, wanted: LoadRequest) -> Outcome:
     return Outcome(plans=plans)
 
 
-def _stages_of(loaded: LoadedFile) -> list[type[Topology]]:
-    """The pipelines of a file as topologies of their stages."""
+def _stages_of(loaded: LoadedFile) -> dict[type[Topology], PlannedPipeline]:
+    """The pipelines of a file, by the topologies of their stages."""
     if not loaded.pipelines:
-        return []
+        return {}
     from heronpy.stages.found_pipeline import planned_once
     from heronpy.stages.stage_topology import topology_of
 
-    return [topology_of(planned_once(pipeline), os.cpu_count() or 1) for pipeline in loaded.pipelines]
+    found = map(planned_once, loaded.pipelines)
+    return {topology_of(pipeline, os.cpu_count() or 1): pipeline for pipeline in found}
 
 
 def _with_what_is_kept(plan: LogicalPlan, module: ModuleType) -> LogicalPlan:
