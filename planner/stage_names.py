@@ -11,7 +11,8 @@ from heronpy.pipeline.graph import STATEFUL, Graph, PartialOp, ReadOp, Step
 def named(graph: Graph) -> Graph:
     """A stage is called by its source, else by its first step with state, else by its last step.
 
-    The last one counts to which the user gave a name, if there is one; a partial aggregate only where it is alone.
+    The last one counts to which the user gave a name, if there is one; a partial aggregate only where it is
+    alone.
     """
     steps: dict[str, list[Step]] = {}
     for step in graph.steps:

@@ -1,0 +1,92 @@
+"""A pipeline's word count on the engine against the same count by a spout and a bolt: CPU time.
+
+python bench/pipelines_engine.py [--words 3000000] [--rounds 5]
+
+A ratio is how many times as cheap as the spout and the bolt a pipeline is; the goal is level, within the
+spread of the spout and the bolt against themselves. Beside it, a pipeline whose aggregate cannot be combined,
+so that as many tuples cross the exchange as by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from measure import alternate, machine, ratios, spread
+from word_count import COMMAND, HERE, cpu_seconds
+
+#: seconds after which a run is given up
+PATIENCE = 300.0
+
+
+def cost(form: str, words: int) -> float:
+    """CPU-microseconds per word of all processes of the topology, from the first word to the counts."""
+    with tempfile.TemporaryDirectory(prefix="hb-") as folder:
+        found = Path(folder) / "found"
+        found.mkdir()
+        environment = {**os.environ, "HERONPY_HOME": f"{folder}/home"}
+        submit = [
+            COMMAND,
+            "submit",
+            str(HERE / "topologies" / "counted_words.py"),
+            str(found),
+            form,
+            str(words),
+        ]
+        subprocess.run(submit, env=environment, check=True, capture_output=True)
+        try:
+            before = cpu_seconds(folder)
+            (found / "go").touch()
+            until = time.monotonic() + PATIENCE
+            while (counted := counted_in(found)) < words:
+                assert time.monotonic() < until, f"{form}: {counted} of {words}"
+                time.sleep(0.05)
+            spent = cpu_seconds(folder) - before
+        finally:
+            subprocess.run([COMMAND, "kill", "--all"], env=environment, check=True, capture_output=True)
+    assert counted == words, f"{form}: {counted} of {words}"
+    return spent / words * 1e6
+
+
+def counted_in(folder: Path) -> int:
+    """Words of the counts that are there."""
+    return sum(
+        int(line.split()[-1]) for file in folder.glob("*.txt") for line in file.read_text().splitlines()
+    )
+
+
+def judged(found: Sequence[float], itself: Sequence[float]) -> str:
+    """Whether it is at least level, by what the hand-written count differs from itself."""
+    middle, noise = statistics.median(found), max(abs(ratio - 1) for ratio in itself)
+    return f"goal: level: {'met' if middle >= 1 - noise else 'missed'} (A/A within {noise:.0%})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--words", type=int, default=3_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    print(f"{machine()}; {asked.words:,} words")
+    itself = ratios(
+        *alternate(asked.rounds, lambda: cost("hand", asked.words), lambda: cost("hand", asked.words))
+    )
+    for form in ("pipeline", "single"):
+        hand, piped = alternate(
+            asked.rounds, lambda: cost("hand", asked.words), lambda form=form: cost(form, asked.words)
+        )
+        found = ratios(hand, piped)
+        print(f"by hand: {spread(hand)} CPU-µs a word; {form}: {spread(piped)} CPU-µs a word")
+        print(f"by hand / {form}: {spread(found)}; {judged(found, itself)}")
+    print(f"by hand / by hand (A/A): {spread(itself)}")
+
+
+if __name__ == "__main__":
+    main()
