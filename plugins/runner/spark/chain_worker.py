@@ -54,7 +54,7 @@ class ChainRun:
     """One task: the logic of each stage, what they send, and the writers of their sinks."""
 
     def __init__(self, shipped: ShippedPlan, chain: Chain, task: int, held: contextlib.ExitStack) -> None:
-        self._shipped, self._chain, self._task, self._held = shipped, chain, task, held
+        self._shipped, self._chain, self._held = shipped, chain, held
         self._rows: list[SparkRow] = []
         self._reports = ToDriver(self._rows.append)
         self._sendings = [Sending(each, shipped.plan, task, self._rows.append) for each in chain.sends]
@@ -92,11 +92,11 @@ class ChainRun:
         return (step for step in self._shipped.plan.steps if step.stage in self._chain.stages)
 
     def _read_source(self, batches: Iterable[pa.RecordBatch]) -> Iterator[None]:
-        for _ in batches:  # of no use: the number of the task says what to read
-            pass
+        # not Spark's number of the partition, which is another where frames are put together
+        [task] = [number for batch in batches for number in batch.column(0).to_pylist()]
         step = self._shipped.plan[self._chain.source]
         assert isinstance(step.op, ReadOp)
-        left = set(self._shipped.splits[step.name][self._task :: self._chain.tasks])
+        left = set(self._shipped.splits[step.name][task :: self._chain.tasks])
         self._read[step.name] = 0
         with blamed_on(step):
             reader = self._held.enter_context(contextlib.closing(step.op.source.open()))

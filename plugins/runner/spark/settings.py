@@ -82,6 +82,7 @@ class JobSettings:
         return {
             "spark.driver.host": address,
             "spark.driver.bindAddress": address,
+            "spark.log.level": "OFF",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             **SESSION,
