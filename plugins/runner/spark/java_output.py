@@ -1,4 +1,4 @@
-"""What a JVM and the workers below it write to standard error, without what the JVM says of itself."""
+"""What a JVM and the workers below it write to standard error, without what Spark says of itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import re
 import threading
 from collections.abc import Iterator
 
-_OF_JAVA = re.compile(rb"WARNING: (Using incubator modules|A terminally deprecated|sun\.misc\.|.*illegal)")
+_OF_ITSELF = re.compile(
+    rb"WARNING: (Using incubator modules|A terminally deprecated|sun\.misc\.|.*illegal)"
+    rb"|Setting (default|Spark) log level to|To adjust logging level use"
+)
 
 
 @contextlib.contextmanager
@@ -29,6 +32,6 @@ def what_java_says() -> Iterator[None]:
 def _pass_on(source: int, target: int) -> None:
     with open(source, "rb") as lines, open(target, "wb", buffering=0) as out:
         for line in lines:
-            if not _OF_JAVA.match(line):
+            if not _OF_ITSELF.match(line):
                 with contextlib.suppress(OSError):
                     out.write(line)

@@ -16,6 +16,7 @@ from heronpy.pipeline.graph import Graph, HashJoinOp, ReadOp
 from heronpy.plugins.runner.spark import refusals, shipping
 from heronpy.plugins.runner.spark.carrier import Places
 from heronpy.plugins.runner.spark.commits import Commits
+from heronpy.plugins.runner.spark.interruptible import waited_for
 from heronpy.plugins.runner.spark.layout import chains
 from heronpy.plugins.runner.spark.reports import Report, totals_of
 from heronpy.plugins.runner.spark.session import OpenSession
@@ -33,12 +34,14 @@ class SparkRunner(Runner):
 
     note = "as a Spark job"
 
-    def initialize(self, config: Config) -> None:
-        self._config = config
-        self._settings = JobSettings.of(config)
+    def __init__(self) -> None:
         self._session: OpenSession | None = None
         #: the archive of code, once it is shipped
         self._code = ""
+
+    def initialize(self, config: Config) -> None:
+        self._config = config
+        self._settings = JobSettings.of(config)
         self.note = f"as a Spark job at {self._settings.master}"  # type: ignore[misc]
 
     def check(self, plan: Graph) -> None:
@@ -59,7 +62,7 @@ class SparkRunner(Runner):
         return totals_of(reports, before)
 
     def close(self) -> None:
-        session, self._session = self._session, None
+        session, self._session, self._code = self._session, None, ""
         if session is not None:
             session.close()
 
@@ -74,10 +77,10 @@ class SparkRunner(Runner):
             self._session = OpenSession(self._settings, plan.name)
         session = self._session
         try:
-            layout = chains(plan, session.slots(), splits)
+            layout = chains(plan, waited_for(session.slots), splits)
             shipped = ShippedPlan(plan, layout, splits, tables)
             places = self._ship(session, shipped.dumps(), source)
-            return Job(session.spark, layout, places).run()
+            return waited_for(Job(session.spark, layout, places).run)
         except UserError:
             raise
         except Exception as error:
