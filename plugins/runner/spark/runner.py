@@ -35,7 +35,8 @@ class SparkRunner(Runner):
     note = "as a Spark job"
 
     def __init__(self) -> None:
-        self._session: OpenSession | None = None
+        #: opened by the first pipeline, for all
+        self.session: OpenSession | None = None
         #: the archive of code, once it is shipped
         self._code = ""
 
@@ -62,7 +63,7 @@ class SparkRunner(Runner):
         return totals_of(reports, before)
 
     def close(self) -> None:
-        session, self._session, self._code = self._session, None, ""
+        session, self.session, self._code = self.session, None, ""
         if session is not None:
             session.close()
 
@@ -73,11 +74,11 @@ class SparkRunner(Runner):
         splits = {
             step.name: tuple(step.op.source.splits()) for step in plan.steps if isinstance(step.op, ReadOp)
         }
-        if self._session is None:
-            self._session = OpenSession(self._settings, plan.name)
-        session = self._session
+        if self.session is None:
+            self.session = OpenSession(self._settings, plan.name)
+        session = self.session
         try:
-            layout = chains(plan, waited_for(session.slots), splits)
+            layout = chains(plan, waited_for(lambda: session.slots), splits)
             shipped = ShippedPlan(plan, layout, splits, tables)
             places = self._ship(session, shipped.dumps(), source)
             return waited_for(Job(session.spark, layout, places).run)

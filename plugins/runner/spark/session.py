@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -33,6 +34,7 @@ class OpenSession:
             self.close()
             raise
 
+    @functools.cached_property
     def slots(self) -> int:
         """How many tasks Spark can run at once."""
         if self._settings.classic is None:
