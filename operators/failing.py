@@ -11,6 +11,7 @@ from typing import Any
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.plans import Source
 from heronpy.loading.user_error import describe_user_error
+from heronpy.operators.stamped import Stamped
 from heronpy.pipeline.graph import EdgeKey, PartialOp, Site, Step
 from heronpy.pipeline.records import Failed
 
@@ -32,9 +33,7 @@ class StepFailed(UserError):
 class Failing:
     """What a step does with records that its function raised for."""
 
-    def __init__(
-        self, step: Step | EdgeKey, aside: Callable[[list[Failed[Any]]], None] | None = None
-    ) -> None:
+    def __init__(self, step: Step | EdgeKey, aside: Callable[[list[Any]], None] | None = None) -> None:
         self.name = _written_name(step)
         self.site = step.site
         self.tolerant = isinstance(step, Step) and step.on_error != "fail"
@@ -44,6 +43,8 @@ class Failing:
 
     def on(self, error: Exception, record: object) -> StepFailed:
         """The error that ends the run."""
+        if isinstance(record, Stamped):
+            record = record.value
         return StepFailed(self.name, self.site, error, f", for the record {reprlib.repr(record)}")
 
     def within(self, error: Exception, records: Sequence[Any], source: Iterator[Any]) -> StepFailed:
@@ -60,7 +61,9 @@ class Failing:
         self.failed += 1
         if self._aside is not None:
             failure = describe_user_error(error, Source(file=self.site.file))
-            self._aside([Failed(record, self.name, failure.message, failure.traceback)])
+            value = record.value if isinstance(record, Stamped) else record
+            failed = Failed(value, self.name, failure.message, failure.traceback)
+            self._aside([record._replace(value=failed) if isinstance(record, Stamped) else failed])
 
 
 @contextlib.contextmanager

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from heronpy.operators import at_the_end, stateless
+from heronpy.operators import at_the_end, stateless, timed_steps
+from heronpy.operators.event_timing import EventTiming
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Out, to_all
 from heronpy.operators.per_key import Deduplicating, Keeper, Processing, Rolling, States, checked_key
+from heronpy.operators.stage_edges import Edge, edge_of
+from heronpy.operators.stage_watermarks import StageWatermarks
+from heronpy.operators.windows.windowing import Windowing, core_of, rules_of
 from heronpy.pipeline.graph import (
     ENDS,
     ERRORS,
+    LATE,
     MAIN,
     MATCHING,
     OTHERS,
     AggregateOp,
     CoGroupOp,
     DedupOp,
+    EventTimeOp,
     FilterOp,
     FinalOp,
     FlatMapOp,
@@ -33,19 +41,8 @@ from heronpy.pipeline.graph import (
     RollingOp,
     Step,
     StepInput,
+    WindowOp,
 )
-
-
-class Edge(NamedTuple):
-    """Rows that leave a stage: an output of a step, with the key that its readers want."""
-
-    step: str
-    output: str
-    key: str
-
-
-def edge_of(read: StepInput) -> Edge:
-    return Edge(read.step, read.output, read.key.step if read.key is not None else "")
 
 
 class StageLogic:
@@ -55,6 +52,9 @@ class StageLogic:
     edge, at once; without `leaving` it is in `outbox` until it is fetched. `ends` has a function
     for each sink or table of the stage, `tables` the rows of each hash join's table. `state_of` gives the
     mapping in which a step with state keeps it; by default a dict.
+
+    Event time: `clock` says how late it is, `read`, `arrives`, `nothing` and `over` what a source does, and
+    `advance` how far another stage has come; `fetch_watermarks` has what the stages behind must know.
     """
 
     def __init__(
@@ -76,7 +76,13 @@ class StageLogic:
         #: the steps that keep something between records, by name, the last first
         self.keepers: dict[str, Keeper] = {}
         self._partials: list[Keeper] = []
+        #: those that give records their event time, and those that have windows
+        self._timings: dict[str, EventTiming] = {}
+        self._windows: dict[str, Windowing] = {}
+        self._watermarks = StageWatermarks(graph, stage)
         self._failing: list[Failing] = []
+        #: what steps do at the end of the input, those behind first
+        self._endings: list[Callable[[], None]] = []
         steps = [step for step in graph.steps if step.stage == stage]
         for step in reversed(steps):  # a step hands on to those behind it
             self._add(step)
@@ -87,8 +93,48 @@ class StageLogic:
 
     def end(self) -> None:
         """The end of all inputs: steps that wait for it speak, those in front first."""
-        for keeper in reversed(self.keepers.values()):
-            keeper.end()
+        for ending in reversed(self._endings):
+            ending()
+
+    def clock(self, now: int) -> None:
+        """It is so late, in microseconds since the epoch."""
+        for windows in self._windows.values():
+            windows.clock(now)
+        for timing in self._timings.values():
+            timing.clock(now)
+
+    def read(self, splits: Sequence[str]) -> None:
+        """The stage has a source with these splits."""
+        for timing in self._timings.values():
+            timing.read(splits)
+
+    def arrives(self, split: str, watermark: int | None, *, caught_up: bool) -> None:
+        """The rows that follow are of this split; what its source knows of its event time."""
+        for timing in self._timings.values():
+            timing.arrives(split, watermark, caught_up)
+
+    def nothing(self) -> None:
+        """The source was asked and had nothing."""
+        for timing in self._timings.values():
+            timing.nothing()
+
+    def over(self, split: str) -> None:
+        """A split has ended."""
+        for timing in self._timings.values():
+            timing.over(split)
+
+    def advance(self, step: str, edge: Edge, watermark: int, *, idle: bool = False) -> None:
+        """An edge that a step reads has come so far in event time."""
+        self._watermarks.advance(step, edge, watermark, idle=idle)
+
+    def fetch_watermarks(self) -> Iterable[tuple[Edge, tuple[int, bool]]]:
+        """How far the edges that leave the stage have come, if that is new: behind what `fetch` gives."""
+        return self._watermarks.fetch()
+
+    @property
+    def late(self) -> dict[str, str]:
+        """Steps that dropped late records, and a sentence that says how many and what would keep them."""
+        return {name: step.late.line(name) for name, step in self._windows.items() if step.late.dropped}
 
     def flush(self) -> None:
         """Hand on what partial aggregates hold: before a snapshot, which must not need it."""
@@ -108,25 +154,47 @@ class StageLogic:
         return {failing.name: failing.failed for failing in self._failing if failing.failed}
 
     def _add(self, step: Step) -> None:
-        aside = self._out(step, ERRORS) if step.on_error == "aside" else None
+        by_record = step.timed and isinstance(step.op, ProcessOp | RollingOp)
+        stamping = timed_steps.Stamping() if by_record else None
+        aside = self._out(step, ERRORS, stamping) if step.on_error == "aside" else None
         failing = Failing(step, aside)
         self._failing.append(failing)
-        out = self._out(step)
-        keeper = self._keeper(step, out, failing)
-        if keeper is not None:
-            self.keepers[step.name] = keeper
-            if isinstance(step.op, PartialOp):
-                self._partials.append(keeper)
-            self._runs[step.name] = _with_sound_keys(keeper, failing)
-        else:
-            run = self._stateless(step, out, failing)
-            self._runs[step.name] = lambda _, rows: run(rows)
+        run = self._run_of(step, failing, stamping)
+        if self._reads_time(step) and (not step.timed or isinstance(step.op, EventTimeOp)):
+            run = timed_steps.plain(_is_keyed(step), run)
+        self._runs[step.name] = run
 
-    def _keeper(self, step: Step, out: Out, failing: Failing) -> Keeper | None:
+    def _run_of(
+        self, step: Step, failing: Failing, stamping: timed_steps.Stamping | None
+    ) -> Callable[[int, Sequence[Any]], None]:
+        """What a step does with rows of one of its sides."""
+        out = self._out(step, MAIN, stamping)
+        if isinstance(step.op, EventTimeOp):
+            timing = EventTiming(step.op, out, failing, functools.partial(self._watermarks.say, step.name))
+            self._timings[step.name] = timing
+            self._endings.append(timing.end)
+            return timing.take
+        keeper = self._keeper(step, out, failing, stamping)
+        if keeper is None:
+            stateless_run = self._stateless(step, out, failing)
+            return lambda _, rows: stateless_run(rows)
+        self.keepers[step.name] = keeper
+        self._endings.append(keeper.end)
+        if isinstance(step.op, PartialOp):
+            self._partials.append(keeper)
+        take = keeper.take if stamping is None else stamping.one_by_one(keeper)
+        return _with_sound_keys(take, failing)
+
+    def _reads_time(self, step: Step) -> bool:
+        return any(self._graph[read.step].timed for read in step.inputs)
+
+    def _keeper(
+        self, step: Step, out: Out, failing: Failing, stamping: timed_steps.Stamping | None
+    ) -> Keeper | None:
         match step.op:
             case ProcessOp() as op:
                 tags = {read.output for _, read in self._graph.readers(step.name)} - {MAIN, ERRORS}
-                sides = {tag.removeprefix("tag:"): self._out(step, tag) for tag in tags}
+                sides = {tag.removeprefix("tag:"): self._out(step, tag, stamping) for tag in tags}
                 return Processing(op, out, sides, failing, self._state_of(step))
             case RollingOp(aggregate=aggregate):
                 return Rolling(aggregate, out, failing, self._state_of(step))
@@ -140,10 +208,25 @@ class StageLogic:
                 return at_the_end.finally_(aggregate, out, failing, self._state_of(step), keyed=keyed)
             case CoGroupOp(how=how):
                 return at_the_end.CoGrouping(how, out, failing, self._state_of(step))
+            case WindowOp():
+                return self._windowing(step, step.op, out, failing)
         return None
 
+    def _windowing(self, step: Step, op: WindowOp, out: Out, failing: Failing) -> Windowing:
+        is_read = any(read.output == LATE for _, read in self._graph.readers(step.name))
+        late = self._out(step, LATE) if is_read else None
+        retractions = any(self._graph[read.step].retracting for read in step.inputs)
+        core = core_of(rules_of(op), retractions=retractions)
+        windowing = Windowing(op, core, out, late, failing, self._state_of(step))
+        self._windows[step.name] = windowing
+        self._watermarks.listen(step.name, windowing.advance)
+        return windowing
+
     def _stateless(self, step: Step, out: Out, failing: Failing) -> Out:
-        match step.op:
+        op = timed_steps.timed(step.op) if step.timed else step.op
+        if isinstance(op, HashJoinOp) and step.timed:
+            out = timed_steps.joined(out)
+        match op:
             case ReadOp():
                 return out
             case MapOp(fn=fn):
@@ -159,11 +242,11 @@ class StageLogic:
             case PartitionOp(fn=fn):
                 others = self._out(step, OTHERS)
                 return stateless.partitioned(fn, self._out(step, MATCHING), others, failing)
-            case HashJoinOp() as op:
+            case HashJoinOp():
                 table = stateless.table_of(self._tables[step.name], op, failing)
                 return stateless.hash_joined(op, table, out, failing)
             case MapAsyncOp() if self._awaiting is not None:
-                return self._awaiting(step, out, failing)
+                return self._awaiting(dataclasses.replace(step, op=op), out, failing)
         assert isinstance(step.op, ENDS), step.op
         return self._ends[step.name]
 
@@ -176,16 +259,18 @@ class StageLogic:
         fits = before.stage == step.stage and len(list(self._graph.readers(before.name))) == 1
         return stateless.wanted(before.op) if fits and isinstance(before.op, OnlyOp) else None
 
-    def _out(self, step: Step, output: str = MAIN) -> Out:
+    def _out(self, step: Step, output: str = MAIN, stamping: timed_steps.Stamping | None = None) -> Out:
         """Where the rows of an output go: to steps of this stage, and onto edges to other stages."""
         outs: list[Out] = []
         for reader, read in self._graph.readers(step.name):
             if read.output != output:
                 continue
             target = self._inside(reader, read) if reader.stage == step.stage else self._edge(read)
+            if target is not None and read.key is not None:
+                target = stateless.keyed(timed_steps.timed_key(read.key) if step.timed else read.key, target)
             if target is not None:
-                outs.append(stateless.keyed(read.key, target) if read.key is not None else target)
-        return to_all(outs)
+                outs.append(target)
+        return to_all(outs) if stamping is None else stamping.out(to_all(outs))
 
     def _inside(self, reader: Step, read: StepInput) -> Out:
         run, slot = self._runs[reader.name], read.slot
@@ -200,12 +285,18 @@ class StageLogic:
         return box.extend if self._leaving is None else self._leaving(edge)
 
 
-def _with_sound_keys(keeper: Keeper, failing: Failing) -> Callable[[int, Sequence[Any]], None]:
+def _is_keyed(step: Step) -> bool:
+    return any(read.key is not None for read in step.inputs)
+
+
+def _with_sound_keys(
+    run: Callable[[int, Sequence[Any]], None], failing: Failing
+) -> Callable[[int, Sequence[Any]], None]:
     """A key without a hash fails where it is looked up: the error shall be about the key."""
 
     def take(slot: int, rows: Sequence[Any]) -> None:
         try:
-            keeper.take(slot, rows)
+            run(slot, rows)
         except TypeError:
             for key, _ in rows:
                 checked_key(key, failing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from heronpy.pipeline.graph import AggregateOp, Exchange, FinalOp, Graph, Step, StepInput
+from heronpy.pipeline.graph import AggregateOp, Exchange, FinalOp, Graph, Step, StepInput, WindowOp
 
 
 def exchanged(graph: Graph) -> Graph:
@@ -14,7 +14,7 @@ def exchanged(graph: Graph) -> Graph:
     def exchange(step: Step, read: StepInput) -> Exchange:
         if stage_of[read.step] == step.stage:
             return "none"
-        if isinstance(step.op, FinalOp | AggregateOp):
+        if isinstance(step.op, FinalOp | AggregateOp | WindowOp):
             return "fields(key)" if step.op.keyed else "lowest"
         if read.key is not None:
             return "fields(key)"

@@ -19,6 +19,7 @@ from heronpy.pipeline.graph import (
     Step,
     StepInput,
     TableOp,
+    WindowOp,
 )
 from heronpy.planner.component_ends import adapted
 from heronpy.planner.edge_keys import keyed
@@ -56,6 +57,8 @@ class PlannedStage:
         kept = self.stateful
         if not kept:
             return "split positions" if self.kind == "spout" else "-"
+        if all(isinstance(s.op, WindowOp) for s in kept):
+            return "windows of keys" if any(i.key for _, i in self.inputs) else "windows"
         if all(isinstance(s.op, AggregateOp | FinalOp) and not s.op.keyed for s in kept):
             return "one value, ends with the input"
         return "keyed, ends with the input" if kept[0].bounded else "keyed, grows with keys"

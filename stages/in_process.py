@@ -8,10 +8,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from heronpy.connectors import Reader, Sink, Writer
+from heronpy.connectors import Chunk, Reader, Sink, Writer
 from heronpy.kernel.plugin import RunTotals
 from heronpy.operators.failing import blamed_on
-from heronpy.operators.stage_logic import Edge, StageLogic, edge_of
+from heronpy.operators.stage_edges import Edge, edge_of
+from heronpy.operators.stage_logic import StageLogic
 from heronpy.pipeline.graph import Graph, HashJoinOp, ReadOp, Step, TableOp, WriteOp
 from heronpy.planner.planning import PlannedStage, stages
 from heronpy.stages.calls import Calls
@@ -20,7 +21,7 @@ from heronpy.stages.calls import Calls
 BATCH = 4096
 #: how often sinks make visible what they have, in seconds
 COMMIT_EVERY = 1.0
-#: how long sources that have nothing now are left alone
+#: how long sources that have nothing now are left alone, in seconds
 IDLE = 0.01
 
 
@@ -42,6 +43,7 @@ class InProcessRun:
         }
         ends = {step.name: end for step in plan.steps if (end := self._end_of(step)) is not None}
         self._stages = stages(plan)
+        self._has_time = any(step.timed for step in plan.steps)
         self._logic = {
             stage.name: StageLogic(plan, stage.name, tables=tables, ends=ends, awaiting=calls.step)
             for stage in self._stages
@@ -59,9 +61,10 @@ class InProcessRun:
         due = time.monotonic() + COMMIT_EVERY
         while sources:
             moved = False
+            self._clock()
             for _ in range(len(sources)):
                 source = sources.popleft()
-                moved = source.turn(self._feed) or moved
+                moved = self._turn(source) or moved
                 if source.splits:
                     sources.append(source)
                 else:
@@ -75,10 +78,11 @@ class InProcessRun:
 
     def totals(self) -> RunTotals:
         """What was done so far, with what was done for tables."""
-        failed = self._failed.copy()
+        failed, late = self._failed.copy(), list[str]()
         for logic in self._logic.values():
             failed.update(logic.failed)
-        return RunTotals(dict(self._read), dict(self._written), dict(failed))
+            late += logic.late.values()
+        return RunTotals(dict(self._read), dict(self._written), dict(failed), tuple(late))
 
     def _rows_of(self, table: Graph) -> Sequence[Any]:
         with contextlib.ExitStack() as held:
@@ -114,12 +118,46 @@ class InProcessRun:
             reader = self._held.enter_context(contextlib.closing(step.op.source.open()))
             splits = step.op.source.splits()
             reader.assign(dict.fromkeys(splits))
+        self._logic[stage.name].read(splits)
         return _OpenSource(step, reader, set(splits))
 
-    def _feed(self, step: Step, rows: Sequence[Any]) -> None:
-        self._read[step.name] += len(rows)
-        self._logic[step.stage].take(step.name, 0, rows)
-        self._forward(step.stage)
+    def _turn(self, source: _OpenSource) -> bool:
+        """One chunk of a source; whether there was something to read."""
+        logic, step = self._logic[source.step.stage], source.step
+        chunk = source.poll()
+        if chunk is None:
+            logic.nothing()
+            return False
+        logic.arrives(chunk.split, chunk.watermark, caught_up=chunk.caught_up)
+        if chunk.records:
+            self._read[step.name] += len(chunk.records)
+            logic.take(step.name, 0, chunk.records)
+            self._forward(step.stage)
+        if chunk.ended:
+            source.splits.discard(chunk.split)
+            logic.over(chunk.split)
+        self._tell(step.stage)
+        return bool(chunk.records) or chunk.ended
+
+    def _clock(self) -> None:
+        """Tell the steps that go by processing time how late it is."""
+        if not self._has_time:
+            return
+        now = time.time_ns() // 1000
+        for stage in self._stages:
+            self._logic[stage.name].clock(now)
+            self._forward(stage.name)
+            self._tell(stage.name)
+
+    def _tell(self, stage: str) -> None:
+        """How far a stage has come in event time, to those behind it, when its rows have arrived."""
+        waiting = deque([stage])
+        while waiting:
+            for edge, (watermark, idle) in self._logic[waiting.popleft()].fetch_watermarks():
+                for reader, step, _ in self._readers_of[edge]:
+                    self._logic[reader].advance(step, edge, watermark, idle=idle)
+                    self._forward(reader)
+                    waiting.append(reader)
 
     def _forward(self, stage: str) -> None:
         """Rows that left a stage, to their readers and on, until none is on its way."""
@@ -134,6 +172,7 @@ class InProcessRun:
         """A stage whose inputs have ended speaks its last, and so do those that waited for it alone."""
         self._logic[stage].end()
         self._forward(stage)
+        self._tell(stage)
         for later, before in self._before.items():
             if stage in before:
                 before.remove(stage)
@@ -167,14 +206,6 @@ class _OpenSource:
         #: those that have not ended
         self.splits = splits
 
-    def turn(self, feed: Callable[[Step, Sequence[Any]], None]) -> bool:
-        """Whether there was something to read."""
+    def poll(self) -> Chunk[Any] | None:
         with blamed_on(self.step):
-            chunk = self._reader.poll(BATCH)
-        if chunk is None:
-            return False
-        if chunk.records:
-            feed(self.step, chunk.records)
-        if chunk.ended:
-            self.splits.discard(chunk.split)
-        return bool(chunk.records) or chunk.ended
+            return self._reader.poll(BATCH)

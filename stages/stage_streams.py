@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from heronpy.operators.stage_logic import Edge, edge_of
+from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.pipeline.graph import Exchange, Graph, ReadOp, Step, StepInput, WriteOp
 from heronpy.planner.component_ends import is_component
 from heronpy.stream import AnyGrouping, Grouping, Stream

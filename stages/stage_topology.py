@@ -10,8 +10,8 @@ from heronpy.connectors.printed import PrintedSink
 from heronpy.constants import TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
 from heronpy.kernel.plugin.runner import UnsupportedOnRunner
 from heronpy.loading.running import check_ends
-from heronpy.operators.stage_logic import edge_of
-from heronpy.pipeline.graph import Graph, ReadOp, WriteOp
+from heronpy.operators.stage_edges import edge_of
+from heronpy.pipeline.graph import EventTimeOp, Graph, ReadOp, WindowOp, WriteOp
 from heronpy.planner.planning import PlannedStage
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stages.found_pipeline import ENGINE, PlannedPipeline, signature
@@ -46,6 +46,10 @@ def check(found: PlannedPipeline) -> None:
         if isinstance(step.op, WriteOp) and isinstance(step.op.sink, CollectedSink):
             hint = "--runner local, or write to files or SQLite"
             raise UnsupportedOnRunner(ENGINE, "sinks.collected", step.name, step.site, hint=hint)
+    for kind, feature in ((WindowOp, "windows"), (EventTimeOp, "event time")):
+        for step in found.plan.every_step():
+            if isinstance(step.op, kind):
+                raise UnsupportedOnRunner(ENGINE, feature, step.name, step.site, hint="--runner local")
     check_ends(found.plan)
 
 

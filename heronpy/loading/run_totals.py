@@ -17,7 +17,8 @@ def totals_line(name: str, totals: RunTotals, seconds: float) -> str:
         done.append(f"wrote {written:,} ({_by_step(totals.written)})")
     failed = f"{sum(totals.failed.values()):,} failed ({_by_step(totals.failed)})"
     done_in = f"{', '.join(done) or 'done'} in {seconds:.1f} s"
-    return f"{name}: {done_in}; {failed if totals.failed else 'nothing failed'}"
+    ends = [failed if totals.failed else "nothing failed", *totals.late]
+    return f"{name}: {done_in}; {'; '.join(ends)}"
 
 
 def _by_step(counts: Mapping[str, int]) -> str:

@@ -10,19 +10,30 @@ from heronpy.pipeline import agg, sinks, sources
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.keyed_streams import KeyedStream
 from heronpy.pipeline.pipeline import Pipeline
-from heronpy.pipeline.records import Context, Failed, Result, Tag
-from heronpy.pipeline.streams import Stream
+from heronpy.pipeline.records import Context, Failed, Pane, Result, Tag
+from heronpy.pipeline.streams import Results, Stream
+from heronpy.pipeline.windowed import Windowed
+from heronpy.pipeline.windows import Window, Windows, everything, sessions, sliding, tumbling
 
 __all__ = [
     "Aggregate",
     "Context",
     "Failed",
     "KeyedStream",
+    "Pane",
     "Pipeline",
     "Result",
+    "Results",
     "Stream",
     "Tag",
+    "Window",
+    "Windowed",
+    "Windows",
     "agg",
+    "everything",
+    "sessions",
     "sinks",
+    "sliding",
     "sources",
+    "tumbling",
 ]

@@ -5,14 +5,33 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.names import checked_name
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.checks import refuse_unless
-from heronpy.pipeline.graph import Graph, OnError, Op, ReadOp, Site, Step, StepInput
+from heronpy.pipeline.graph import (
+    AggregateOp,
+    CoGroupOp,
+    DedupOp,
+    EventTimeOp,
+    Graph,
+    HashJoinOp,
+    MapAsyncOp,
+    MergeOp,
+    OnError,
+    Op,
+    ProcessOp,
+    ReadOp,
+    RollingOp,
+    Site,
+    Step,
+    StepInput,
+    WindowOp,
+    WriteOp,
+)
 
 
 class Steps:
@@ -21,8 +40,13 @@ class Steps:
     def __init__(self, pipeline: str) -> None:
         self.pipeline = pipeline
         self._steps: dict[str, Step] = {}
+        #: windows that nothing was calculated in so far
+        self.unused_windows: dict[object, Site] = {}
 
     def graph(self) -> Graph:
+        for window, site in self.unused_windows.items():
+            msg = f"nothing is calculated in {window} at {site}"
+            raise UserError(msg, hint=".window(…).count(), or .aggregate(…), or leave the window out")
         return Graph(self.pipeline, tuple(self._steps.values()))
 
     def add(
@@ -49,10 +73,12 @@ class Steps:
             f"{word}: par={par!r} is not a number of tasks",
             hint="par=1 or more, or leave it out",
         )
-        bounded = op.source.bounded if isinstance(op, ReadOp) else all(self[i.step].bounded for i in inputs)
+        before = [self[read.step] for read in inputs]
+        bounded = op.source.bounded if isinstance(op, ReadOp) else all(step.bounded for step in before)
         given = self._checked(name, site) if name is not None else None
+        own = given or self._derived(word, function)
         step = Step(
-            name=given or self._derived(word, function),
+            name=own,
             op=op,
             inputs=inputs,
             bounded=bounded,
@@ -60,6 +86,8 @@ class Steps:
             derived=given is None,
             par=par,
             on_error=on_error,
+            timed=_timed(op, before),
+            **_results_of(op, before, word, own),
         )
         self._steps[step.name] = step
         return step
@@ -81,6 +109,36 @@ class Steps:
         while name in self._steps:
             name, number = f"{wanted}-{number}", number + 1
         return name
+
+
+def _timed(op: Op, before: Sequence[Step]) -> bool:
+    """Whether the records of a step have event time."""
+    if isinstance(op, EventTimeOp):
+        return True
+    if isinstance(op, ReadOp | AggregateOp | CoGroupOp | WriteOp):
+        return False
+    if isinstance(op, HashJoinOp):
+        return before[0].timed
+    if isinstance(op, MergeOp) and len({step.timed for step in before}) > 1:
+        without = next(step.name for step in before if not step.timed)
+        msg = f"merge: {without!r} has no event time, and others have"
+        raise UserError(msg, hint=".event_time(…) behind read, for all of them or for none")
+    return all(step.timed for step in before)
+
+
+def _results_of(op: Op, before: Sequence[Step], word: str, name: str) -> dict[str, Any]:
+    """What becomes of results that are taken back, or come late, on their way through a step."""
+    retracting = next((step.retracting for step in before if step.retracting), "")
+    late_by = max((step.late_by for step in before), default=0)
+    if isinstance(op, WindowOp):
+        return {"retracting": name if op.panes == "retracting" else "", "late_by": op.lateness}
+    if retracting and isinstance(op, ProcessOp | RollingOp | DedupOp | AggregateOp | CoGroupOp | MapAsyncOp):
+        msg = f"{word} cannot take back what {retracting!r} takes back (panes='retracting')"
+        raise UserError(msg, hint="a window with an aggregate that deducts, or panes='accumulating'")
+    if retracting and isinstance(op, WriteOp) and before[0].name != retracting:
+        msg = f"{word} appends what {before[0].name!r} makes of results that {retracting!r} takes back"
+        raise UserError(msg, hint=f"write the results of {retracting!r} themselves, or panes='accumulating'")
+    return {"retracting": retracting, "late_by": late_by}
 
 
 def name_of(function: object) -> str:
@@ -126,7 +184,7 @@ def checked_end_of_input(word: str, step: str, bounded: bool) -> None:
     refuse_unless(
         bounded,
         f"{word} of {step!r}, a stream that never ends: when should it speak?",
-        hint=".rolling(…) for a result per record",
+        hint=".window(…), or .rolling(…) for a result per record",
     )
 
 

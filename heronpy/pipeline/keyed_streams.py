@@ -13,7 +13,7 @@ from heronpy.pipeline.building import (
     checked_function,
     checked_how,
 )
-from heronpy.pipeline.checks import refuse_unless
+from heronpy.pipeline.checks import Duration, refuse_unless
 from heronpy.pipeline.graph import (
     AggregateOp,
     CoGroupOp,
@@ -21,11 +21,15 @@ from heronpy.pipeline.graph import (
     How,
     OnError,
     Op,
+    Panes,
     ProcessOp,
     RollingOp,
     StepInput,
 )
 from heronpy.pipeline.records import Context, Result
+from heronpy.pipeline.triggers import AtWatermark, Trigger
+from heronpy.pipeline.windowed import Windowed
+from heronpy.pipeline.windows import Windows
 
 if TYPE_CHECKING:
     from heronpy.pipeline.streams import Stream
@@ -83,6 +87,25 @@ class KeyedStream(Generic[K, T_co]):
         checked_function("process", state)
         checked_function("process", fn, many=True)
         return self._then(ProcessOp(state, fn), fn, name=name, par=par, on_error=on_error)
+
+    def window(
+        self,
+        windows: Windows,
+        *,
+        lateness: Duration = 0,
+        trigger: Trigger = AtWatermark(),  # noqa: B008 - plain data
+        panes: Panes = "accumulating",
+    ) -> Windowed[K, T_co]:
+        """The records of each key, in windows of event time: `clicks.key_by(user).window(sessions("30m"))`.
+
+        A window takes records until the watermark is `lateness` behind its end. `trigger` says when it
+        speaks, `panes` how its results refine each other.
+
+        >>> timed = words.event_time(len, unit="s", lag="0s")
+        >>> made(timed.key_by(lambda word: word).window(tumbling("1m")).count())[0]
+        Result(key='to', value=2, window=Window(...), pane=Pane(index=0, timing='on_time', last=True))
+        """
+        return Windowed(self._stream, self._key, windows, lateness, trigger, panes)
 
     def rolling(
         self, aggregate: Aggregate[T_co, A, R], *, name: str | None = None, par: int | None = None

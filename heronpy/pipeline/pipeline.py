@@ -9,7 +9,7 @@ from heronpy.connectors import Source
 from heronpy.kernel.names import checked_name
 from heronpy.pipeline.building import Steps, checked_end
 from heronpy.pipeline.checks import refuse_unless
-from heronpy.pipeline.graph import Graph, ReadOp
+from heronpy.pipeline.graph import Graph, ReadOp, WindowOp
 from heronpy.pipeline.streams import Stream
 from heronpy.submissions import submissions
 
@@ -65,7 +65,15 @@ class Pipeline:
 
     def graph(self) -> Graph:
         """The steps as they were written."""
-        return self._steps.graph()
+        graph = self._steps.graph()
+        window = next((step for step in graph.steps if isinstance(step.op, WindowOp)), None)
+        refuse_unless(
+            window is None or self.guarantee != "at_least_once",
+            f"guarantee='at_least_once' would track each record until the windows of"
+            f" {window.name if window else ''!r} have ended",
+            hint="guarantee='effectively_once'",
+        )
+        return graph
 
     def run(self, runner: str | None = None) -> None:
         """Run until the input has ended: the last line of a file for `python file.py`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
+from datetime import datetime
 from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
 
 from heronpy.connectors import Sink
@@ -17,13 +18,15 @@ from heronpy.pipeline.building import (
     checked_function,
     checked_how,
 )
-from heronpy.pipeline.checks import Duration, checked_duration, refuse_unless
+from heronpy.pipeline.checks import Duration, checked_duration, checked_micros, refuse_unless
 from heronpy.pipeline.graph import (
     ERRORS,
+    LATE,
     MAIN,
     MATCHING,
     OTHERS,
     AggregateOp,
+    EventTimeOp,
     FilterOp,
     FlatMapOp,
     HashJoinOp,
@@ -34,14 +37,21 @@ from heronpy.pipeline.graph import (
     OnError,
     OnlyOp,
     Op,
+    Panes,
     PartitionOp,
     ProcessOp,
     RebalanceOp,
     StepInput,
+    TimeUnit,
+    WindowOp,
     WriteOp,
 )
 from heronpy.pipeline.keyed_streams import KeyedStream
-from heronpy.pipeline.records import Failed, Tag
+from heronpy.pipeline.records import Failed, Result, Tag
+from heronpy.pipeline.triggers import AtWatermark, Trigger
+from heronpy.pipeline.watermarks import Watermarks, checked_watermarks
+from heronpy.pipeline.windowed import Windowed
+from heronpy.pipeline.windows import Windows, WindowsOfResults
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -79,6 +89,10 @@ class Stream(Generic[T_co]):
     def _of(self, step: str) -> Stream[Any]:
         """The stream of another step of the pipeline."""
         return Stream(self._steps, step)
+
+    def _results_of(self, step: str) -> Results[Any, Any, Any]:
+        """The results of a window step of the pipeline."""
+        return Results(self._steps, step)
 
     def _read(self, slot: int = 0) -> StepInput:
         return StepInput(self._step, self._output, slot)
@@ -283,6 +297,48 @@ class Stream(Generic[T_co]):
         step = self._steps.add(op, (self._read(), table._read(slot=1)), name=name)
         return Stream(self._steps, step.name)
 
+    def event_time(
+        self,
+        by: Callable[[T_co], datetime | float],
+        *,
+        lag: Duration | Watermarks,
+        unit: TimeUnit | None = None,
+        idle: Duration | None = None,
+        name: str | None = None,
+    ) -> Stream[T_co]:
+        """The same records, each with the time at which it happened, by which windows go.
+
+        `by` gives an aware datetime, or a number of `unit` since the epoch. `lag` says how much older than
+        the newest a record may be: "5s", or a strategy of `heronpy.pipeline.watermarks`. A split that has had
+        nothing for `idle` is not waited for.
+
+        >>> timed = words.event_time(len, unit="s", lag="1s")
+        >>> made(timed.window(tumbling("1m")).count())[0].value
+        6
+        """
+        checked_function("event_time", by)
+        refuse_unless(
+            unit in (None, "s", "ms", "us"), f"event_time: unit={unit!r} is not known", hint="unit='ms'"
+        )
+        rest = None if idle is None else checked_micros("event_time: idle", idle)
+        return self._then(EventTimeOp(by, checked_watermarks(lag), unit, rest), by, name=name)
+
+    def window(
+        self,
+        windows: Windows,
+        *,
+        lateness: Duration = 0,
+        trigger: Trigger = AtWatermark(),  # noqa: B008 - plain data
+        panes: Panes = "accumulating",
+    ) -> Windowed[None, T_co]:
+        """All records, in windows of event time: `bids.window(tumbling("10s")).maxima(price)`.
+
+        >>> timed = words.event_time(len, unit="s", lag="0s")
+        >>> made(timed.window(sliding("2s", every="1s")).count().map(lambda r: r.value))
+        [5, 6, 1]
+        """
+        return Windowed(self, None, windows, lateness, trigger, panes)
+
     def key_by(self, fn: Callable[[T_co], K], *, name: str | None = None) -> KeyedStream[K, T_co]:
         """The same records, each with a key. All records of a key meet in one task."""
         checked_function("key_by", fn)
@@ -372,3 +428,25 @@ class Stream(Generic[T_co]):
             theirs, ours = other._steps.pipeline, self._steps.pipeline
             msg = f"{word}: {other._step!r} belongs to the pipeline {theirs!r}, not to {ours!r}"
             refuse_unless(other._steps is self._steps, msg, hint="read the source in both")
+
+
+class Results(Stream[Result[K, R]], Generic[K, T, R]):
+    """The results of windows. Records that came when their windows had expired are in `late`."""
+
+    @property
+    def late(self) -> Stream[T]:
+        """The late records, which are dropped and counted if nothing reads them here."""
+        return Stream(self._steps, self._step, LATE)
+
+    def by_window(self) -> Windowed[None, Result[K, R]]:
+        """The results of one window together: `counts.by_window().maxima(lambda r: r.value)`."""
+        op = self._steps[self._step].op
+        assert isinstance(op, WindowOp)
+        once = op.trigger == AtWatermark() and not op.lateness
+        refuse_unless(
+            once or op.panes != "accumulating",
+            f"by_window of {self._step!r}, whose panes repeat what others said, counts keys more than once",
+            hint="panes='retracting' with an aggregate that deducts, or 'discarding'",
+        )
+        lateness = op.lateness / 1_000_000
+        return Windowed(self, None, WindowsOfResults(), lateness, AtWatermark(), "accumulating")

@@ -31,6 +31,8 @@ class RunTotals:
     written: Mapping[str, int] = field(default_factory=dict)
     #: skipped or set aside, because the step's function raised
     failed: Mapping[str, int] = field(default_factory=dict)
+    #: a sentence for each step that dropped late records
+    late: tuple[str, ...] = ()
 
 
 class Runner(abc.ABC):

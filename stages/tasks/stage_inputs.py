@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from heronpy.operators.stage_logic import edge_of
+from heronpy.operators.stage_edges import edge_of
 from heronpy.pipeline.graph import Graph
 from heronpy.planner.planning import PlannedStage
 from heronpy.stages.stage_streams import streams_of

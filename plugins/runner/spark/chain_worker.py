@@ -14,7 +14,8 @@ from heronpy.connectors import Writer
 from heronpy.kernel.errors import UserError
 from heronpy.operators.failing import StepFailed
 from heronpy.operators.flowing import Out, to_all
-from heronpy.operators.stage_logic import Edge, StageLogic, edge_of
+from heronpy.operators.stage_edges import Edge, edge_of
+from heronpy.operators.stage_logic import StageLogic
 from heronpy.pipeline.graph import ReadOp, Step, WriteOp
 from heronpy.planner.planning import stages
 from heronpy.plugins.runner.spark.errors import marked

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from heronpy.operators.stage_logic import Edge, edge_of
+from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.pipeline.graph import Graph, ReadOp
 from heronpy.planner.planning import PlannedStage, stages
 

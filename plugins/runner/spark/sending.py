@@ -9,7 +9,7 @@ from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.plans.logical import DEFAULT_KEY_GROUPS
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Out
-from heronpy.operators.stage_logic import edge_of
+from heronpy.operators.stage_edges import edge_of
 from heronpy.pipeline.graph import EdgeKey, Graph, Step
 from heronpy.plugins.runner.spark.layout import Exchange
 from heronpy.plugins.runner.spark.reports import Report

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from heronpy.kernel.flow.keys import key_group
-from heronpy.operators.stage_logic import Edge, StageLogic, edge_of
+from heronpy.operators.stage_edges import Edge, edge_of
+from heronpy.operators.stage_logic import StageLogic
 from heronpy.pipeline.graph import Exchange, ReadOp, Step, WriteOp
 from heronpy.pipeline.pipeline import Pipeline
 from heronpy.planner.planning import planned, stages

@@ -8,11 +8,25 @@ from typing import Any
 
 import pytest
 
-from heronpy.pipeline import Context, Pipeline, Stream, Tag, agg, keyed_streams, sinks, sources, streams
+from heronpy.pipeline import (
+    Context,
+    Pipeline,
+    Stream,
+    Tag,
+    agg,
+    keyed_streams,
+    sessions,
+    sinks,
+    sliding,
+    sources,
+    streams,
+    tumbling,
+    windowed,
+)
 
 EXAMPLES = [
     example
-    for module in (streams, keyed_streams)
+    for module in (streams, keyed_streams, windowed)
     for example in doctest.DocTestFinder().find(module)
     if example.examples
 ]
@@ -42,7 +56,10 @@ def test_an_example_is_true(example: doctest.DocTest) -> None:
         "agg": agg,
         "made": made,
         "p": p,
+        "sessions": sessions,
+        "sliding": sliding,
         "sources": sources,
+        "tumbling": tumbling,
         "words": words,
     }
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

@@ -49,7 +49,7 @@ def test_a_stream_that_never_ends_has_no_result_at_its_end(word: str, endless: S
         OF_A_STREAM_THAT_NEVER_ENDS[word](endless)
     assert str(refused.value) == (
         f"{word} of 'clicks', a stream that never ends: when should it speak?"
-        " (try: .rolling(…) for a result per record)"
+        " (try: .window(…), or .rolling(…) for a result per record)"
     )
 
 
