@@ -1,4 +1,4 @@
-"""The queries of NEXMark that need no event time, with Apache Beam's meaning."""
+"""The queries of NEXMark by name, and those that need no event time, with Apache Beam's meaning."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from heronpy.kernel.errors import UserError, did_you_mean
 from heronpy.nexmark.nexmark_records import Auction, Bid, Event, Person
+from heronpy.nexmark.windowed_queries import WINDOWED_QUERIES, windowed_query
 from heronpy.pipeline import Context, Pipeline, Stream, sources
 
-#: those that `query` knows
+#: those without event time
 QUERIES = ("Q0", "Q1", "Q2", "Q3", "Q13")
 #: rows of the table that Q13 joins with
 SIDE_ROWS = 500
@@ -107,5 +108,7 @@ def query(name: str, p: Pipeline, events: Stream[Event]) -> Stream[Any]:
         case "Q13":
             rows = [SideRow(number, str(number)) for number in range(SIDE_ROWS)]
             return q13(events, p.read(sources.items(rows), name="side_rows"))
-    msg = f"NEXMark has no query {name!r} here{did_you_mean(name.upper(), QUERIES)}"
+    if name.upper() in WINDOWED_QUERIES:
+        return windowed_query(name, events)
+    msg = f"NEXMark has no query {name!r} here{did_you_mean(name.upper(), (*QUERIES, *WINDOWED_QUERIES))}"
     raise UserError(msg)
