@@ -86,6 +86,11 @@ class Stream(Generic[T_co]):
         """Whether it ends."""
         return self._steps[self._step].bounded
 
+    @property
+    def timed(self) -> bool:
+        """Whether its records have event time."""
+        return self._steps[self._step].timed
+
     def _of(self, step: str) -> Stream[Any]:
         """The stream of another step of the pipeline."""
         return Stream(self._steps, step)

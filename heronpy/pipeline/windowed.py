@@ -247,7 +247,7 @@ class Windowed(Generic[K, T_co]):
 
 def _checked_time(stream: Stream[Any]) -> None:
     refuse_unless(
-        stream._steps[stream._step].timed,
+        stream.timed,
         f"window: {stream._step!r} has no event time",
         hint=".event_time(lambda record: record.at, lag='5s') behind read",
     )

@@ -11,8 +11,8 @@ from heronpy.operators.flowing import Flowing, Out
 from heronpy.operators.per_key import States, checked_key
 from heronpy.operators.stamped import Stamped
 from heronpy.operators.windows.calendar_of_keys import KeyCalendar
-from heronpy.operators.windows.frames import FrameCore, slides
 from heronpy.operators.windows.late_count import LateCount
+from heronpy.operators.windows.slices import SliceCore, slides
 from heronpy.operators.windows.spans import SpanCore
 from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Core, Element, Fired, WindowRules
 from heronpy.pipeline.graph import WindowOp
@@ -27,8 +27,8 @@ def rules_of(op: WindowOp) -> WindowRules:
 
 
 def core_of(rules: WindowRules, *, retractions: bool = False) -> Core:
-    """Frames where they can carry the windows."""
-    return FrameCore(rules) if slides(rules) and not retractions else SpanCore(rules)
+    """Slices where they can carry the windows."""
+    return SliceCore(rules) if slides(rules) and not retractions else SpanCore(rules)
 
 
 class Windowing:

@@ -6,7 +6,14 @@ A case is a function in one of the modules `*_cases.py`; those that are about th
 
 from __future__ import annotations
 
-from heronpy.testing.runner_suite import join_cases, key_cases, nexmark_cases, record_cases, sink_cases
+from heronpy.testing.runner_suite import (
+    join_cases,
+    key_cases,
+    nexmark_cases,
+    record_cases,
+    sink_cases,
+    window_cases,
+)
 from heronpy.testing.runner_suite.case import Case, CaseSteps, SuiteRun
 from heronpy.testing.runner_suite.suite_pipeline import SuitePipeline
 from heronpy.testing.runner_suite.user_files import OWN_CASES
@@ -17,7 +24,10 @@ __all__ = ["CASES", "Case", "CaseSteps", "SuitePipeline", "SuiteRun"]
 CASES: dict[str, Case] = {
     case.name: case
     for cases in (
-        *(m.book.cases for m in (record_cases, key_cases, join_cases, nexmark_cases, sink_cases)),
+        *(
+            m.book.cases
+            for m in (record_cases, key_cases, join_cases, nexmark_cases, window_cases, sink_cases)
+        ),
         OWN_CASES,
     )
     for case in cases

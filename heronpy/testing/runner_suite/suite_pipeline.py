@@ -32,8 +32,9 @@ class SuitePipeline:
         self._results.append(results.map(lambda result: (case, repr(result)), name=f"{case}.shown"))
 
     def write(self) -> None:
-        """When all cases are in: the sink of their results."""
-        if self._results:
-            first, *others = self._results
+        """When all cases are in: a sink for their results, and one for those that have event time."""
+        timed = [results for results in self._results if results.timed]
+        untimed = [results for results in self._results if not results.timed]
+        for name, (first, *others) in ((n, s) for n, s in (("", untimed), ("-timed", timed)) if s):
             target = sinks.files(self._folder / RESULTS, format="json")
-            first.merge(*others, name="results").write(target, name="write", par=1)
+            first.merge(*others, name=f"results{name}").write(target, name=f"write{name}", par=1)

@@ -40,7 +40,7 @@ class WindowScript:
         self.aside: list[Stamped] = []
         step = Step("windowed", op, (), bounded=True, site=Site("script.py", 1))
         rules = rules_of(op)
-        if copies:  # each window by itself: an aggregate that frames cannot carry
+        if copies:  # each window by itself: an aggregate that slices cannot carry
             rules = dataclasses.replace(rules, windows=_Copied(op.windows))
         late = self.aside.extend if reads_late else None
         self.step = Windowing(op, core_of(rules), self.made.extend, late, Failing(step), {})

@@ -35,7 +35,7 @@ EXAMPLES = [
 def test_each_step_has_an_example() -> None:
     shown = {example.name.rpartition(".")[2] for example in EXAMPLES}
     steps = {name for name in {*vars(streams.Stream), *vars(keyed_streams.KeyedStream)} if name[0] != "_"}
-    assert steps - shown == {"bounded", "key_by", "rebalance", "write"}
+    assert steps - shown == {"bounded", "key_by", "rebalance", "timed", "write"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)

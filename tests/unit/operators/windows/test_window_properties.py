@@ -1,4 +1,4 @@
-"""What holds for all input: order changes nothing, windows that slide cost what frames cost, modes agree."""
+"""What holds for all input: order changes nothing, windows that slide cost what slices cost, modes agree."""
 
 from __future__ import annotations
 
@@ -178,19 +178,19 @@ AGGREGATES: dict[str, Aggregate[int, Any, Any]] = {
     lag=st.integers(0, 30),
     lateness=st.sampled_from([0, 3, 30]),
 )
-def test_frames_show_what_a_copy_for_each_window_shows(
+def test_slices_show_what_a_copy_for_each_window_shows(
     name: str, panes: str, arrivals: list[tuple[int, int, str]], lag: int, lateness: int
 ) -> None:
     for windows in (sliding("10s", every="5s"), sliding("10s", every="4s")):
         op = op_of(windows, AGGREGATES[name], lateness=lateness * SECOND, panes=panes)
-        by_frames, by_copies = WindowScript(op), WindowScript(op, copies=True)
+        by_slices, by_copies = WindowScript(op), WindowScript(op, copies=True)
 
         def order(result: Any) -> Any:
             return result.key, result.window, result.pane.index, not result.retracts
 
-        frames = sorted(played(by_frames, arrivals, lag), key=order)
-        assert frames == sorted(played(by_copies, arrivals, lag), key=order)
-        assert by_frames.aside == by_copies.aside
+        slices = sorted(played(by_slices, arrivals, lag), key=order)
+        assert slices == sorted(played(by_copies, arrivals, lag), key=order)
+        assert by_slices.aside == by_copies.aside
 
 
 @pytest.mark.parametrize("name", AGGREGATES)

@@ -1,7 +1,7 @@
-"""One accumulator per key and frame: the core for windows that slide, where a record is added once.
+"""One accumulator per key and slice: the core for windows that slide, where a record is added once.
 
-A frame is as long as the greatest common divisor of a window's size and its slide, so that windows are made
-of whole frames: 30 minutes every 5 seconds is one addition per record, not 360.
+A slice is as long as the greatest common divisor of a window's size and its slide, so that windows are made
+of whole slices: 30 minutes every 5 seconds is one addition per record, not 360.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from heronpy.pipeline.triggers import AtWatermark
 from heronpy.pipeline.windows import AlignedWindows, Bounds
 
 
-class KeyFrames:
-    """The frames of one key."""
+class KeySlices:
+    """The slices of one key."""
 
-    __slots__ = ("alarm", "frames", "next", "panes", "sliding", "until", "wake")
+    __slots__ = ("alarm", "next", "panes", "slices", "sliding", "until", "wake")
 
     def __init__(self) -> None:
         #: start → accumulator
-        self.frames: dict[int, Any] = {}
-        #: the frames of the window that comes next, as far as they were there for the one before
+        self.slices: dict[int, Any] = {}
+        #: the slices of the window that comes next, as far as they were there for the one before
         self.sliding: Deducted | TwoStacks | None = None
-        #: the end of the frames that `sliding` has seen
+        #: the end of the slices that `sliding` has seen
         self.until = 0
         #: the end of the window that comes next
         self.next = NEVER
@@ -36,64 +36,64 @@ class KeyFrames:
 
 
 def slides(rules: WindowRules) -> bool:
-    """Whether frames can carry these windows; else each window has an accumulator of its own."""
+    """Whether slices can carry these windows; else each window has an accumulator of its own."""
     windows = rules.windows
     overlap = isinstance(windows, AlignedWindows) and windows.every < windows.size
     return overlap and rules.trigger == AtWatermark() and rules.aggregate.combine is not None
 
 
-class FrameCore:
-    """Windows on time, by frames that enter and leave, and a late pane for each late record."""
+class SliceCore:
+    """Windows on time, by slices that enter and leave, and a late pane for each late record."""
 
     def __init__(self, rules: WindowRules) -> None:
         assert isinstance(rules.windows, AlignedWindows)
         assert rules.aggregate.combine is not None
         self._rules, self._windows, self._aggregate = rules, rules.windows, rules.aggregate
         self._combine, self._deduct = rules.aggregate.combine, rules.aggregate.deduct
-        self._frame = math.gcd(rules.windows.size, rules.windows.every)
+        self._slice = math.gcd(rules.windows.size, rules.windows.every)
 
-    def create(self) -> KeyFrames:
-        return KeyFrames()
+    def create(self) -> KeySlices:
+        return KeySlices()
 
-    def empty(self, state: KeyFrames) -> bool:
-        return not state.frames
+    def empty(self, state: KeySlices) -> bool:
+        return not state.slices
 
-    def element(self, state: KeyFrames, element: Element, fired: list[Fired]) -> int:
-        start = element.time - (element.time - self._windows.offset) % self._frame
+    def element(self, state: KeySlices, element: Element, fired: list[Fired]) -> int:
+        start = element.time - (element.time - self._windows.offset) % self._slice
         if element.time < element.watermark:
             return self._late(state, start, element, fired)
-        if start not in state.frames:
+        if start not in state.slices:
             self._expect(state, self._first_end(start))
         self._add(state, start, element)
         return IN_TIME
 
-    def advance(self, state: KeyFrames, watermark: int, now: int, fired: list[Fired]) -> None:  # noqa: ARG002
+    def advance(self, state: KeySlices, watermark: int, now: int, fired: list[Fired]) -> None:  # noqa: ARG002
         while state.next <= watermark:
             self._on_time(state, fired)
         if self._rules.lateness:
             self._forget(state, watermark)
         state.wake = min(state.next, self._first_expiry(state))
 
-    def clock(self, state: KeyFrames, watermark: int, now: int, fired: list[Fired]) -> None:
+    def clock(self, state: KeySlices, watermark: int, now: int, fired: list[Fired]) -> None:
         """Processing time has no part in it."""
 
-    def _add(self, state: KeyFrames, start: int, element: Element) -> None:
-        frames = state.frames
-        before = frames[start] if start in frames else self._aggregate.create()
-        frames[start] = self._aggregate.add(before, element.value)
+    def _add(self, state: KeySlices, start: int, element: Element) -> None:
+        slices = state.slices
+        before = slices[start] if start in slices else self._aggregate.create()
+        slices[start] = self._aggregate.add(before, element.value)
 
-    def _expect(self, state: KeyFrames, end: int) -> None:
+    def _expect(self, state: KeySlices, end: int) -> None:
         if end < state.next:
             state.next = end
             state.wake = min(state.wake, end)
 
     def _first_end(self, start: int) -> int:
-        """The end of the first window that a frame is in."""
+        """The end of the first window that a slice is in."""
         windows = self._windows
-        least = start + self._frame - windows.size
+        least = start + self._slice - windows.size
         return least + (windows.offset - least) % windows.every + windows.size
 
-    def _late(self, state: KeyFrames, start: int, element: Element, fired: list[Fired]) -> int:
+    def _late(self, state: KeySlices, start: int, element: Element, fired: list[Fired]) -> int:
         behind, refined = IN_TIME, []
         all_bounds = self._windows.bounds(None, element.time)
         for bounds in all_bounds:
@@ -106,20 +106,20 @@ class FrameCore:
         if behind == IN_TIME or not self._rules.expired(all_bounds[-1], element.watermark):
             self._add(state, start, element)
             if start < state.until:
-                state.sliding = None  # has the frame as it was: made anew for the next window
+                state.sliding = None  # has the slice as it was: made anew for the next window
             state.wake = min(state.wake, state.next, self._first_expiry(state))
         for bounds in refined:
             self._refine(state, bounds, element, fired)
         return behind
 
-    def _refine(self, state: KeyFrames, bounds: Bounds, element: Element, fired: list[Fired]) -> None:
+    def _refine(self, state: KeySlices, bounds: Bounds, element: Element, fired: list[Fired]) -> None:
         panes, aggregate = self._rules.panes, self._aggregate
         index, before = state.panes.get(bounds, (-1, None))
         if panes == "discarding":
             total = aggregate.add(aggregate.create(), element.value)
         else:
-            starts = range(bounds[0], bounds[1], self._frame)
-            inside = [state.frames[start] for start in starts if start in state.frames]
+            starts = range(bounds[0], bounds[1], self._slice)
+            inside = [state.slices[start] for start in starts if start in state.slices]
             total = inside[0]
             for one in inside[1:]:
                 total = self._combine(total, one)
@@ -129,8 +129,8 @@ class FrameCore:
         fired.append(Fired(bounds, value, "late", index + 1, time=bounds[1] - 1))
         state.panes[bounds] = index + 1, value if panes == "retracting" else None
 
-    def _on_time(self, state: KeyFrames, fired: list[Fired]) -> None:
-        """The window that comes next: frames enter, it speaks, and those that leave it do so at once."""
+    def _on_time(self, state: KeySlices, fired: list[Fired]) -> None:
+        """The window that comes next: slices enter, it speaks, and those that leave it do so at once."""
         end, every = state.next, self._windows.every
         begin = end - self._windows.size
         self._enter(state, begin, end)
@@ -144,38 +144,38 @@ class FrameCore:
                 state.panes[begin, end] = 0, value if self._rules.panes == "retracting" else None
         while sliding.starts and sliding.starts[0] < begin + every:
             start = sliding.starts[0]
-            sliding.leave(start, state.frames, self._combine, self._deduct)
+            sliding.leave(start, state.slices, self._combine, self._deduct)
             if not self._rules.lateness:
-                del state.frames[start]
+                del state.slices[start]
         if sliding.starts:
             state.next = end + every
             return
         state.sliding = None
-        later = min((start for start in state.frames if start >= end), default=None)
+        later = min((start for start in state.slices if start >= end), default=None)
         state.next = NEVER if later is None else max(end + every, self._first_end(later))
 
-    def _enter(self, state: KeyFrames, begin: int, end: int) -> None:
+    def _enter(self, state: KeySlices, begin: int, end: int) -> None:
         if state.sliding is None:
             state.sliding = Deducted() if self._deduct is not None else TwoStacks()
             state.until = begin
-        for start in range(state.until, end, self._frame):
-            if start in state.frames:
-                state.sliding.enter(start, state.frames, self._combine)
+        for start in range(state.until, end, self._slice):
+            if start in state.slices:
+                state.sliding.enter(start, state.slices, self._combine)
         state.until = end
 
     def _last_end(self, start: int) -> int:
         windows = self._windows
         return start - (start - windows.offset) % windows.every + windows.size
 
-    def _first_expiry(self, state: KeyFrames) -> int:
-        """When the oldest frame can go, if it does not go by leaving its last window."""
-        oldest = min(state.frames, default=None) if self._rules.lateness else None
+    def _first_expiry(self, state: KeySlices) -> int:
+        """When the oldest slice can go, if it does not go by leaving its last window."""
+        oldest = min(state.slices, default=None) if self._rules.lateness else None
         return NEVER if oldest is None else min(END, self._last_end(oldest) + self._rules.lateness)
 
-    def _forget(self, state: KeyFrames, watermark: int) -> None:
+    def _forget(self, state: KeySlices, watermark: int) -> None:
         """What may not be refined any more."""
         lateness, over = self._rules.lateness, watermark == END
-        for start in [s for s in state.frames if over or self._last_end(s) + lateness <= watermark]:
-            del state.frames[start]
+        for start in [s for s in state.slices if over or self._last_end(s) + lateness <= watermark]:
+            del state.slices[start]
         for bounds in [bounds for bounds in state.panes if self._rules.expired(bounds, watermark)]:
             del state.panes[bounds]

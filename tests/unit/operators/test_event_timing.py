@@ -1,0 +1,155 @@
+"""Event time per split: who is waited for, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from heronpy.operators.event_timing import EventTiming
+from heronpy.operators.failing import Failing
+from heronpy.pipeline.graph import EventTimeOp, Site, Step
+from heronpy.pipeline.times import END
+from heronpy.pipeline.watermarks import ARRIVAL, BoundedDisorder, Watermarks, percentile
+
+SECOND = 1_000_000
+#: the present, in seconds
+NOW = 1_800_000_000
+
+
+class Timed:
+    """A step with two splits; times are in seconds."""
+
+    def __init__(self, watermarks: Watermarks, *, idle: int | None = None) -> None:
+        op = EventTimeOp(lambda value: value, watermarks, "s", None if idle is None else idle * SECOND)
+        step = Step("timed", op, (), bounded=False, site=Site("script.py", 1))
+        self.rows: list[Any] = []
+        self.said: list[tuple[float, bool]] = []
+        self._timing = EventTiming(op, self.rows.extend, Failing(step), self._say)
+        self._timing.read(["a", "b"])
+        self.now: float = NOW
+        self.wait(0)
+
+    def _say(self, watermark: int, idle: bool) -> None:
+        self.said.append((END if watermark == END else watermark // SECOND, idle))
+
+    def give(self, split: str, *times: int) -> None:
+        self._timing.arrives(split, None, caught_up=True)
+        self._timing.take(0, times)
+
+    def wait(self, seconds: int, *, asked: bool = True) -> None:
+        for _ in range(seconds * 2):
+            self.now += 0.5
+            self._timing.clock(int(self.now * SECOND))
+            if asked:
+                self._timing.nothing()
+        self._timing.clock(int(self.now * SECOND))
+
+    def end(self, split: str) -> None:
+        self._timing.over(split)
+
+    @property
+    def watermark(self) -> float | None:
+        return self.said[-1][0] if self.said else None
+
+
+def test_a_split_that_has_never_spoken_is_waited_for() -> None:
+    timed = Timed(BoundedDisorder(5 * SECOND))
+    timed.give("a", 100, 90)
+    timed.wait(60)
+    assert timed.said == []
+    timed.give("b", 80)
+    assert timed.said == [(75, False)]
+    timed.end("b")
+    assert timed.watermark == 95
+    timed.end("a")
+    assert timed.watermark == END
+
+
+def test_a_silent_split_is_left_out_when_it_was_asked_for_long_enough() -> None:
+    """The data are old: time does not follow the clock."""
+    timed = Timed(BoundedDisorder(0), idle=30)
+    timed.give("b", 10)
+    timed.give("a", 100)
+    assert timed.watermark == 10
+    timed.wait(20)
+    timed.give("a", 110)
+    assert timed.watermark == 10
+    timed.wait(15)
+    timed.give("a", 120)
+    assert timed.said[-1] == (120, False)
+    timed.give("b", 125)
+    timed.give("a", 130)
+    assert timed.watermark == 125
+
+
+def test_time_in_which_nothing_was_asked_for_is_no_silence() -> None:
+    timed = Timed(BoundedDisorder(0), idle=30)
+    timed.give("b", 10)
+    timed.give("a", 100)
+    timed.wait(1)
+    timed.wait(300, asked=False)
+    timed.wait(1)
+    timed.give("a", 110)
+    assert timed.watermark == 10
+
+
+def test_when_all_are_silent_those_behind_know_and_time_stays() -> None:
+    timed = Timed(BoundedDisorder(0), idle=30)
+    timed.give("a", 100)
+    timed.give("b", 90)
+    timed.wait(31)
+    assert timed.said[-1] == (90, True)
+    timed.give("b", 95)
+    assert timed.said[-1] == (95, False)
+
+
+def test_where_data_were_of_the_present_time_follows_the_clock_so_that_the_last_window_fires() -> None:
+    timed = Timed(BoundedDisorder(5 * SECOND), idle=30)
+    timed.give("a", NOW)
+    timed.give("b", NOW)
+    assert timed.watermark == NOW - 5
+    timed.wait(120)
+    assert timed.watermark == NOW + 120 - 35
+    assert not any(idle for _, idle in timed.said)
+
+
+def test_without_idle_nothing_is_left_out() -> None:
+    timed = Timed(BoundedDisorder(0))
+    timed.give("a", 100)
+    timed.give("b", 10)
+    timed.wait(600)
+    timed.give("a", 200)
+    assert timed.watermark == 10
+
+
+def test_the_time_of_arrival_always_moves() -> None:
+    timed = Timed(ARRIVAL)
+    timed.give("a", 1, 2)
+    assert [row.time // SECOND for row in timed.rows] == [NOW, NOW]
+    timed.wait(10)
+    assert timed.watermark == NOW + 10
+
+
+def test_a_percentile_of_lateness_leaves_the_stragglers_behind() -> None:
+    """One of a hundred records is 500 s late, the others up to 5 s: 90 % keep to about 5 s."""
+    timed = Timed(percentile(90))
+    for split in "ab":
+        for second in range(1000, 2000):
+            late = 500 if second % 100 == 0 else second % 5
+            timed.give(split, second - late)
+    timed.wait(0)
+    watermark = timed.watermark
+    assert watermark is not None
+    assert 1999 - 5 * 1.2 <= watermark <= 1999 - 3
+
+
+@pytest.mark.parametrize("idle", [None, 30])
+def test_an_end_is_an_end_whether_or_not_a_split_was_silent(idle: int | None) -> None:
+    timed = Timed(BoundedDisorder(0), idle=idle)
+    timed.give("a", 100)
+    timed.give("b", 90)
+    timed.wait(60)
+    timed.end("a")
+    timed.end("b")
+    assert timed.said[-1] == (END, False)
