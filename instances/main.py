@@ -27,7 +27,8 @@ def run(launch: TopologyLaunch, child: Child) -> int:
     """Run spouts and bolts until the process has to stop; exit status 1 when the user's code failed."""
     config = Config.from_plain(launch.config)
     sockets = launch.container_sockets(child.container)
-    with Transport(max_bytes=config["transport.frame_bytes"]) as transport:
+    limit, local = config["transport.frame_bytes"], config["transport.local"]
+    with Transport(max_bytes=limit, local=local) as transport:
         reactor = Reactor()
         reactor.stop_on_signals()
         control = Control(
@@ -65,7 +66,7 @@ def _run_tasks(
     prepare_process(source)
     try:
         path = socket_path(launch.container_sockets(child.container), DATA_SOCKET)
-        dealer = transport.dealer_ipc(path, process_identity(child.slot, child.incarnation))
+        dealer = transport.dealer_local(path, process_identity(child.slot, child.incarnation))
         link = SocketLink(reactor, dealer, child.tasks)
         ProcessLifecycle(launch, child, link, control).run()
     except Stopping:

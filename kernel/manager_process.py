@@ -43,6 +43,7 @@ def manager_process(
         port=port and port + child.container,
         max_bytes=config["transport.frame_bytes"],
         handshake=config["transport.handshake"],
+        local=config["transport.local"],
     )
     with transport:
         yield ManagerProcess(config, state, reactor, transport)

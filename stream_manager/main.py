@@ -81,13 +81,13 @@ class StreamManager:
         self._tree = Tree(launch.topology)
         sockets = launch.container_sockets(child.container)
         identity = container_identity(child.container, child.incarnation)
-        self._control = transport.router_ipc(socket_path(sockets, CONTROL_SOCKET))
-        self._metrics = transport.dealer_ipc(socket_path(sockets, METRICS_SOCKET), identity)
+        self._control = transport.router_local(socket_path(sockets, CONTROL_SOCKET))
+        self._metrics = transport.dealer_local(socket_path(sockets, METRICS_SOCKET), identity)
         self._peers_router = transport.router_tcp()
         self._keys = transport.keys
         self._gatekeeper = transport.gatekeeper
-        instances = transport.router_ipc(socket_path(sockets, DATA_SOCKET))
-        self._forwarder = Forwarder(reactor, instances, self._peers_router, child.container)
+        self._instances = transport.router_local(socket_path(sockets, DATA_SOCKET))
+        self._forwarder = Forwarder(reactor, self._instances, self._peers_router, child.container)
         self._peers = Peers(
             reactor, transport, state, self._tree, self._forwarder, child.container, child.incarnation
         )
@@ -270,13 +270,14 @@ class StreamManager:
 
     def _send_metrics(self) -> None:
         forwarder = self._forwarder
+        turned_away = self._gatekeeper.rejected + self._instances.refused + self._control.refused
         counters = {
             "frames": forwarder.frames,
             "bytes": forwarder.bytes,
             "dropped": forwarder.dropped,
             "resent": forwarder.resent,
             "repeated": forwarder.repeated,
-            "rejected": forwarder.rejected + self._gatekeeper.rejected + self._mailbox.rejected,
+            "rejected": forwarder.rejected + turned_away + self._mailbox.rejected,
         }
         samples = [Sample(name=name, value=value, kind="counter") for name, value in counters.items()]
         samples.append(Sample(name="backlog", value=forwarder.backlog, kind="gauge"))

@@ -62,7 +62,7 @@ class MetricsManager:
         self._reactor = reactor
         self._keys = transport.keys
         self._tree = Tree(launch.topology)
-        self._router = transport.router_ipc(
+        self._router = transport.router_local(
             socket_path(launch.container_sockets(child.container), METRICS_SOCKET)
         )
         identity = container_identity(child.container, child.incarnation)
@@ -122,7 +122,8 @@ class MetricsManager:
                 self._reports[message.task or message.source] = message
 
     def _own_report(self) -> MetricsReport:
-        count = self._mailbox.rejected + (self._port.rejected if self._port is not None else 0)
+        count = self._mailbox.rejected + self._router.refused
+        count += self._port.rejected if self._port is not None else 0
         rejected = Sample(name="rejected", value=count, kind="counter")
         return MetricsReport(
             source=METRICS_MANAGER, incarnation=self._child.incarnation, pid=os.getpid(), samples=[rejected]

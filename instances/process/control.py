@@ -60,8 +60,8 @@ class Control:
         self._metrics_interval = metrics_interval
         self._wake = wake
         identity = process_identity(*process)
-        self._stream_manager = transport.dealer_ipc(socket_path(sockets, CONTROL_SOCKET), identity)
-        self._metrics_manager = transport.dealer_ipc(socket_path(sockets, METRICS_SOCKET), identity)
+        self._stream_manager = transport.dealer_local(socket_path(sockets, CONTROL_SOCKET), identity)
+        self._metrics_manager = transport.dealer_local(socket_path(sockets, METRICS_SOCKET), identity)
         self._reactor = Reactor()
         self._thread = threading.Thread(target=self._run, name="control", daemon=True)
         self._usage = Usage()

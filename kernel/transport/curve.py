@@ -62,9 +62,9 @@ class Gatekeeper:
 
     def serve(self, reactor: Reactor) -> None:
         """Answer authentication requests and count handshakes in this reactor."""
-        reactor.register(self, self.on_readable, urgent=True)
+        reactor.register(self.socket, self.on_readable, urgent=True)
         for handshakes in self._watched:
-            reactor.register(handshakes, handshakes.on_readable, urgent=True)
+            reactor.register(handshakes.socket, handshakes.on_readable, urgent=True)
 
     @property
     def rejected(self) -> int:

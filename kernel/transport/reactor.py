@@ -5,26 +5,26 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import math
 import os
+import select
 import signal
 import time
 from collections import deque
 from collections.abc import Callable
 from types import FrameType
-from typing import Protocol
 
 import zmq
+
+from heronpy.kernel.transport.interface import Waited
+from heronpy.kernel.transport.unix_sockets import UnixDealer, UnixRouter
 
 Handler = Callable[[], None]
 
 
-class _HasSocket(Protocol):
-    @property
-    def socket(self) -> zmq.Socket[bytes]: ...
-
-
-#: something to wait for: a socket of this package, or a file descriptor
-Source = _HasSocket | int
+Waitable = zmq.Socket[bytes] | int
+#: something to wait for: a socket of this package, one of ZeroMQ, or a file descriptor
+Source = Waited | Waitable
 
 
 class Timer:
@@ -57,8 +57,11 @@ class Reactor:
     """
 
     def __init__(self) -> None:
-        self._poller = zmq.Poller()
-        self._handlers: dict[object, tuple[bool, Handler]] = {}
+        #: the kernel's own, until there is a ZeroMQ socket to wait for
+        self._poller: select.poll | zmq.Poller = select.poll()
+        self._handlers: dict[Waitable, tuple[bool, Handler]] = {}
+        #: sockets that may have something to do while their descriptors are silent
+        self._unix: dict[int, UnixRouter | UnixDealer] = {}
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = itertools.count()
         self._calls: deque[Handler] = deque()
@@ -68,14 +71,23 @@ class Reactor:
 
     def register(self, source: Source, handler: Handler, *, urgent: bool = False) -> None:
         """Call `handler` whenever there is something to read. It must do a bounded amount of work."""
-        waitable = source if isinstance(source, int) else source.socket
-        self._poller.register(waitable, zmq.POLLIN)
+        waitable = _waitable(source)
+        if isinstance(source, UnixRouter | UnixDealer):
+            self._unix[source.waitable] = source
         self._handlers[waitable] = (urgent, handler)
+        if isinstance(waitable, int):
+            self._poller.register(waitable, select.POLLIN)
+        else:
+            self._zmq_poller().register(waitable, zmq.POLLIN)
 
     def unregister(self, source: Source) -> None:
-        waitable = source if isinstance(source, int) else source.socket
+        waitable = _waitable(source)
         if self._handlers.pop(waitable, None):
-            self._poller.unregister(waitable)
+            if isinstance(waitable, int):
+                self._unix.pop(waitable, None)
+                self._poller.unregister(waitable)
+            else:
+                self._zmq_poller().unregister(waitable)
 
     def call_later(self, delay: float, call: Handler) -> Timer:
         return self._add(Timer(time.monotonic() + delay, 0.0, call))
@@ -118,7 +130,10 @@ class Reactor:
 
     def turn(self, timeout: float | None) -> None:
         """Wait at most `timeout` seconds (None: until something happens), then serve everything once."""
-        ready = [waitable for waitable, _ in self._poller.poll(self._patience(timeout))]
+        ready: list[Waitable] = [waitable for waitable, _ in self._poller.poll(self._patience(timeout))]
+        if self._unix:
+            now = time.monotonic()
+            ready += (fd for fd, due in self._unix.items() if due.next_due() <= now and fd not in ready)
         for urgently in (True, False):
             for waitable in ready:
                 found = self._handlers.get(waitable)  # an earlier handler may have unregistered it
@@ -135,12 +150,23 @@ class Reactor:
     def _patience(self, timeout: float | None) -> int | None:
         if self.stopping or self._calls:
             return 0
+        due = min((source.next_due() for source in self._unix.values()), default=math.inf)
         if self._timers:
-            until = max(0.0, self._timers[0][0] - time.monotonic())
+            due = min(due, self._timers[0][0])
+        if due < math.inf:
+            until = max(0.0, due - time.monotonic())
             timeout = until if timeout is None else min(timeout, until)
         # Rounded up: a timer must not spin through the last part of a millisecond. A deadline that has just
         # passed must not become negative, which means "for ever" to poll().
         return None if timeout is None else max(0, int(timeout * 1000 + 0.999))
+
+    def _zmq_poller(self) -> zmq.Poller:
+        """The one poller from now on: it waits for descriptors as well, and costs more."""
+        if not isinstance(self._poller, zmq.Poller):
+            self._poller = zmq.Poller()
+            for waitable in self._handlers:
+                self._poller.register(waitable, zmq.POLLIN)
+        return self._poller
 
     def _run_due(self) -> None:
         now = time.monotonic()
@@ -158,3 +184,7 @@ class Reactor:
             os.eventfd_read(self._wake_fd)
         for _ in range(len(self._calls)):
             self._calls.popleft()()
+
+
+def _waitable(source: Source) -> Waitable:
+    return source if isinstance(source, int | zmq.Socket) else source.waitable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from support.simulation.world import Process, World
 
 from heronpy.kernel.transport import Delivery
-from heronpy.kernel.transport.sockets import HIGH_WATER_MARK
+from heronpy.kernel.transport.interface import HIGH_WATER_MARK
 
 if TYPE_CHECKING:
     from support.simulation.network import Network

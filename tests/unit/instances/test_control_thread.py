@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -84,9 +85,10 @@ class Managers:
         return report
 
     def _next(self, router: Router) -> Body:
-        assert router.socket.poll(10_000), "nothing came"
-        parts = router.receive()
-        assert parts is not None
+        deadline = time.monotonic() + 10
+        while (parts := router.receive()) is None:
+            assert time.monotonic() < deadline, "nothing came"
+            time.sleep(0.002)
         assert parts[0] == process_identity(4, 9)
         return unwrap(parts[1])
 

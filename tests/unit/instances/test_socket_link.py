@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,6 +13,7 @@ from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.flow.frame import DATA
 from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.transport import Reactor, Router, Transport
+from heronpy.kernel.transport.sockets import Local
 
 SENDER = Sender(task=1, incarnation=1, epoch=1)
 
@@ -19,21 +21,21 @@ SENDER = Sender(task=1, incarnation=1, epoch=1)
 class Ends:
     """A link, and the router at its other end."""
 
-    def __init__(self, folder: Path) -> None:
-        self.transport = Transport()
+    def __init__(self, folder: Path, local: Local) -> None:
+        self.transport = Transport(local=local)
         self.reactor = Reactor()
         self.path = str(folder / "data")
-        self.link = SocketLink(self.reactor, self.transport.dealer_ipc(self.path, b"me"), [1])
+        self.link = SocketLink(self.reactor, self.transport.dealer_local(self.path, b"me"), [1])
         self.received: list[tuple[bytes, bytes]] = []
         self.link.deliver(1, lambda prefix, payload: self.received.append((prefix, payload)))
 
     def listen(self) -> Router:
-        return self.transport.router_ipc(self.path)
+        return self.transport.router_local(self.path)
 
 
-@pytest.fixture
-def ends(tmp_path: Path) -> Iterator[Ends]:
-    made = Ends(tmp_path)
+@pytest.fixture(params=get_args(Local))
+def ends(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ends]:
+    made = Ends(tmp_path, request.param)
     yield made
     made.transport.close()
     made.reactor.close()
@@ -68,7 +70,7 @@ def test_frames_go_to_the_task_that_they_are_for_and_are_dropped_while_it_is_not
 ) -> None:
     with Transport() as transport:
         reactor, path = Reactor(), str(tmp_path / "shared")
-        link = SocketLink(reactor, transport.dealer_ipc(path, b"me"), [4, 5, 6])
+        link = SocketLink(reactor, transport.dealer_local(path, b"me"), [4, 5, 6])
         received: list[tuple[int, bytes]] = []
 
         def take(task: int, _prefix: bytes, payload: bytes) -> None:
@@ -76,7 +78,7 @@ def test_frames_go_to_the_task_that_they_are_for_and_are_dropped_while_it_is_not
 
         for task in (4, 5, 6):
             link.deliver(task, functools.partial(take, task))
-        router = transport.router_ipc(path)
+        router = transport.router_local(path)
         link.send(b"hello", b"")
         while router.receive() is None:
             link.pump(0.01)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
@@ -15,25 +16,26 @@ from heronpy.kernel.flow.peer_link import FRAME, RECEIVED
 from heronpy.kernel.machine.addresses import container_identity, process_identity
 from heronpy.kernel.plans import PlacedTask
 from heronpy.kernel.transport import Dealer, Reactor, Router, Transport
+from heronpy.kernel.transport.sockets import Local
 from heronpy.stream_manager.forwarder import FRAMES_PER_TURN, Forwarder
 
 
 class Container:
     """Container 1 of a plan whose task 1 emits to 2 (in container 2) and 3 (here)."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, local: Local) -> None:
         self.folder = folder
-        self.transport = Transport()
+        self.transport = Transport(local=local)
         self.reactor = Reactor()
-        self.instances = self.transport.router_ipc(str(folder / "data"))
-        self.peers = self.transport.router_ipc(str(folder / "peers"))
+        self.instances = self.transport.router_local(str(folder / "data"))
+        self.peers = self.transport.router_local(str(folder / "peers"))
         self.forwarder = Forwarder(self.reactor, self.instances, self.peers, 1)
 
     def connect(self, slot: int, incarnation: int, *tasks: int) -> Dealer:
         """A process; its only task has the slot's number, unless said."""
         identity = process_identity(slot, incarnation)
         self.forwarder.admit(slot, incarnation, identity, tasks or [slot])
-        return self.transport.dealer_ipc(str(self.folder / "data"), identity)
+        return self.transport.dealer_local(str(self.folder / "data"), identity)
 
     def until(self, condition: Callable[[], object]) -> None:
         for _ in range(500):
@@ -57,9 +59,9 @@ class Container:
         self.reactor.close()
 
 
-@pytest.fixture
-def container(tmp_path: Path) -> Iterator[Container]:
-    made = Container(tmp_path)
+@pytest.fixture(params=get_args(Local))
+def container(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Container]:
+    made = Container(tmp_path, request.param)
     made.forwarder.use_plan(plan_of(edge("shuffle"), par=2))
     yield made
     made.close()
@@ -95,8 +97,8 @@ def numbered(number: int) -> bytes:
 def test_a_frame_for_another_container_goes_to_its_stream_manager(
     container: Container, tmp_path: Path
 ) -> None:
-    far = container.transport.router_ipc(str(tmp_path / "far"))
-    container.forwarder.connect(2, 1, container.transport.dealer_ipc(str(tmp_path / "far"), b"one"))
+    far = container.transport.router_local(str(tmp_path / "far"))
+    container.forwarder.connect(2, 1, container.transport.dealer_local(str(tmp_path / "far"), b"one"))
     container.connect(1, 1).send(sealed(2))
     assert container.next(far) == [b"one", numbered(0), *sealed(2)]
 
@@ -105,7 +107,7 @@ def test_a_frame_from_another_container_reaches_the_instance_and_is_confirmed(
     container: Container, tmp_path: Path
 ) -> None:
     receiver = container.connect(3, 1)
-    peer = container.transport.dealer_ipc(str(tmp_path / "peers"), container_identity(2, 1))
+    peer = container.transport.dealer_local(str(tmp_path / "peers"), container_identity(2, 1))
     peer.send((numbered(0), *sealed(3, source=4)))
     assert container.next(receiver) == list(sealed(3, source=4))
     assert container.next(peer) == [bytes([RECEIVED]) + (1).to_bytes(8, "little")]
@@ -116,7 +118,7 @@ def test_a_replaced_stream_manager_is_not_heard_on_the_connection_it_still_has(
 ) -> None:
     receiver = container.connect(3, 1)
     old, new = (
-        container.transport.dealer_ipc(str(tmp_path / "peers"), container_identity(2, incarnation))
+        container.transport.dealer_local(str(tmp_path / "peers"), container_identity(2, incarnation))
         for incarnation in (1, 2)
     )
     old.send((numbered(0), *sealed(3, b"alive", source=4)))
@@ -143,7 +145,7 @@ def test_a_replaced_stream_manager_is_not_heard_on_the_connection_it_still_has(
 def test_what_is_no_frame_of_a_peer_is_dropped_and_counted(
     container: Container, tmp_path: Path, parts: list[bytes]
 ) -> None:
-    peer = container.transport.dealer_ipc(str(tmp_path / "peers"), container_identity(2, 1))
+    peer = container.transport.dealer_local(str(tmp_path / "peers"), container_identity(2, 1))
     peer.send(parts)
     container.until(lambda: container.forwarder.rejected == 1)
 
@@ -207,7 +209,7 @@ def test_a_flood_of_bad_frames_does_not_fill_the_log(
 
 def test_control_is_served_before_a_flood_of_data(container: Container, tmp_path: Path) -> None:
     sender = container.connect(1, 1)
-    control = container.transport.router_ipc(str(tmp_path / "control"))
+    control = container.transport.router_local(str(tmp_path / "control"))
     moved_when_served: list[int] = []
 
     def serve() -> None:
@@ -215,13 +217,16 @@ def test_control_is_served_before_a_flood_of_data(container: Container, tmp_path
         moved_when_served.append(container.forwarder.frames)
 
     container.reactor.register(control, serve, urgent=True)
-    caller = container.transport.dealer_ipc(str(tmp_path / "control"), b"caller")
+    caller = container.transport.dealer_local(str(tmp_path / "control"), b"caller")
     while sender.send(sealed(3)):
         pass
     caller.send([b"beat"])
-    for _ in range(500):
-        if control.socket.poll(10) and container.instances.socket.poll(10):
-            break
+    watching, there = Reactor(), set[str]()
+    watching.register(control, lambda: there.add("control"))
+    watching.register(container.instances, lambda: there.add("data"))
+    while len(there) < 2:
+        watching.turn(5)
+    watching.close()
     container.reactor.turn(1)
     assert moved_when_served == [0]
     assert 0 < container.forwarder.frames <= FRAMES_PER_TURN
@@ -288,7 +293,7 @@ def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: 
         both = (*staying.tasks, PlacedTask(here, "count", 2, 1), PlacedTask(there, "count", 3, far))
         forwarder.use_plan(staying, msgspec.structs.replace(staying, tasks=both))
         forwarder.admit(here, 1, process_identity(here, 1), [here])
-        dealer = container.transport.dealer_ipc(str(tmp_path / "nobody"), container_identity(far, 1))
+        dealer = container.transport.dealer_local(str(tmp_path / "nobody"), container_identity(far, 1))
         forwarder.connect(far, 1, dealer)
         sender.send(sealed(here))
         container.until(lambda: forwarder.backlog)
@@ -303,7 +308,7 @@ def test_a_hundred_updates_leave_nothing_behind(container: Container, tmp_path: 
 @pytest.fixture
 def shared(tmp_path: Path) -> Iterator[Container]:
     """As `container`, but the tasks 3, 5 and 7 live in one process, in slot 3."""
-    made = Container(tmp_path)
+    made = Container(tmp_path, "zmq")
     plan = plan_of(edge("shuffle"), par=6)
     tasks = tuple(
         msgspec.structs.replace(task, slot=3) if task.id in (3, 5, 7) else task for task in plan.tasks

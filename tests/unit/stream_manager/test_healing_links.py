@@ -29,8 +29,7 @@ class Side:
         instances = self.transport.router_ipc(str(folder / f"data-{container}"))
         self.forwarder = Forwarder(reactor, instances, self.peers, container)
         self.forwarder.use_plan(plan_of(edge("shuffle"), par=2))
-        gatekeeper = self.transport.gatekeeper
-        reactor.register(gatekeeper, gatekeeper.on_readable, urgent=True)
+        self.transport.gatekeeper.serve(reactor)
 
     def connect_to(self, other: Side, endpoint: str) -> None:
         other.transport.gatekeeper.allow([self.transport.keys.public])

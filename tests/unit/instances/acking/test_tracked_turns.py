@@ -18,7 +18,7 @@ from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import ACK, ANCHORED, CREDIT, Prefix, seal, unseal
-from heronpy.kernel.transport.sockets import SMALLEST_LIMIT
+from heronpy.kernel.transport.interface import SMALLEST_LIMIT
 from heronpy.task_hook import ITaskHook
 from heronpy.testing.placing import placed
 from heronpy.tuple import Tuple

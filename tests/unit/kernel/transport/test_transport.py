@@ -1,4 +1,4 @@
-"""Sockets: who gets in, what is refused, and that nothing is ever dropped in silence."""
+"""Sockets on TCP: who gets in, what is refused. What all sockets do is in test_local_links.py."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import random
 import socket
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import zmq
@@ -16,7 +15,7 @@ import zmq
 from heronpy.kernel.errors import MessageTooLarge, UserError
 from heronpy.kernel.transport import Dealer, Delivery, KeyPair, Router, Transport, descriptors
 from heronpy.kernel.transport.curve import PARKED_MAX
-from heronpy.kernel.transport.sockets import SMALLEST_LIMIT
+from heronpy.kernel.transport.interface import SMALLEST_LIMIT
 
 Maker = Callable[..., Transport]
 
@@ -84,53 +83,6 @@ def test_a_key_pair_does_not_show_its_secret() -> None:
     pair = KeyPair.make()
     assert pair.secret_key not in f"{pair} {pair!r} {[pair]}"
     assert pair.public in repr(pair)
-
-
-def test_a_message_and_its_answer_over_a_unix_socket(transport: Maker, tmp_path: Path) -> None:
-    hub = transport()
-    router = hub.router_ipc(str(tmp_path / "data"))
-    dealer = hub.dealer_ipc(str(tmp_path / "data"), b"me")
-    assert dealer.send([b"prefix", b""])
-    assert receive(router) == [b"me", b"prefix", b""]
-    assert router.send(b"me", b"answer") is Delivery.SENT
-    assert receive(dealer) == [b"answer"]
-    assert router.receive() is None
-    assert dealer.receive() is None
-
-
-def test_nobody_of_that_name_is_said_and_not_dropped(transport: Maker, tmp_path: Path) -> None:
-    router = transport().router_ipc(str(tmp_path / "data"))
-    assert router.send(b"nobody", b"x") is Delivery.UNKNOWN
-
-
-def test_a_peer_that_does_not_read_fills_up_and_loses_nothing(transport: Maker, tmp_path: Path) -> None:
-    hub = transport()
-    router = hub.router_ipc(str(tmp_path / "data"))
-    dealer = hub.dealer_ipc(str(tmp_path / "data"), b"slow")
-    dealer.send([b"hello"])
-    assert receive(router) == [b"slow", b"hello"]
-    sent = 0
-    deadline = time.monotonic() + 0.3
-    while time.monotonic() < deadline:
-        if router.send(b"slow", sent.to_bytes(4, "little"), bytes(10_000)) is Delivery.SENT:
-            sent += 1
-        else:
-            time.sleep(0.01)
-    assert router.send(b"slow", b"one more") is Delivery.FULL
-    arrived = 0
-    while arrived < sent:
-        parts = receive(dealer)
-        assert parts is not None
-        assert int.from_bytes(parts[0], "little") == arrived
-        arrived += 1
-    assert dealer.receive() is None
-
-
-def test_a_dealer_without_a_peer_says_when_it_is_full(transport: Maker, tmp_path: Path) -> None:
-    dealer = transport().dealer_ipc(str(tmp_path / "nobody"), b"me")
-    answers = [dealer.send([b"x"]) for _ in range(1000)]
-    assert answers[0]
-    assert not answers[-1]
 
 
 def test_a_registered_key_gets_in_and_its_answer_gets_out(transport: Maker) -> None:
@@ -273,19 +225,13 @@ def test_garbage_on_the_port_delivers_nothing_and_harms_nobody(transport: Maker)
 LIMIT = SMALLEST_LIMIT
 
 
-@pytest.mark.parametrize("road", ["ipc", "tcp"])
-def test_a_message_over_the_limit_is_refused_before_it_can_harm_its_neighbours(
-    road: str, transport: Maker, tmp_path: Path
-) -> None:
+def test_a_message_over_the_limit_is_refused_before_it_can_harm_its_neighbours(transport: Maker) -> None:
     hub, client = transport(max_bytes=LIMIT), transport(max_bytes=LIMIT)
-    if road == "ipc":
-        router, dealer = hub.router_ipc(str(tmp_path / "d")), hub.dealer_ipc(str(tmp_path / "d"), b"client")
-    else:
-        server = Server(hub)
-        hub.gatekeeper.allow([client.keys.public])
-        router, dealer = server.router, server.dealer(client)
-        dealer.send([b"first"])
-        assert server.receive(5) == [b"client", b"first"]
+    server = Server(hub)
+    hub.gatekeeper.allow([client.keys.public])
+    router, dealer = server.router, server.dealer(client)
+    dealer.send([b"first"])
+    assert server.receive(5) == [b"client", b"first"]
     dealer.send([b"before"])
     complaint = f"a message part of {LIMIT + 1} bytes is above the limit of {LIMIT} bytes"
     with pytest.raises(MessageTooLarge, match=complaint):
@@ -299,18 +245,12 @@ def test_a_message_over_the_limit_is_refused_before_it_can_harm_its_neighbours(
     assert receive(dealer) == [bytes(LIMIT)]
 
 
-@pytest.mark.parametrize("road", ["ipc", "tcp"])
-def test_a_sender_that_does_not_check_is_cut_off(road: str, transport: Maker, tmp_path: Path) -> None:
+def test_a_sender_that_does_not_check_is_cut_off(transport: Maker) -> None:
     hub, careless = transport(max_bytes=LIMIT), transport(max_bytes=2 * LIMIT)
-    if road == "ipc":
-        router = hub.router_ipc(str(tmp_path / "d"))
-        careless.dealer_ipc(str(tmp_path / "d"), b"client").send([bytes(LIMIT + 1)])
-        assert receive(router, 0.3) is None
-    else:
-        server = Server(hub)
-        hub.gatekeeper.allow([careless.keys.public])
-        server.dealer(careless).send([bytes(LIMIT + 1)])
-        assert server.receive(0.5) is None
+    server = Server(hub)
+    hub.gatekeeper.allow([careless.keys.public])
+    server.dealer(careless).send([bytes(LIMIT + 1)])
+    assert server.receive(0.5) is None
 
 
 def test_a_port_in_use_is_one_line_that_says_what_to_do(transport: Maker) -> None:
