@@ -54,7 +54,7 @@ FLOOD_SECONDS = 4.0
 
 @pytest.fixture
 def config(engine: Engine) -> Config:
-    return load_config(os.devnull, environ={}, flags={"home": str(engine.home)})
+    return load_config(os.devnull, environ=engine.environment)
 
 
 @pytest.fixture
@@ -124,13 +124,15 @@ def test_strangers_are_counted_and_change_nothing(
     data = socket_path(sockets, DATA_SOCKET)
     nobody_of_ours = process_identity(max(incarnations) + 1, 1)
 
-    flood(data, b"warming up", itertools.islice(itertools.cycle(frames), FRAMES // 20))
+    local = config["transport.local"]
+
+    flood(data, b"warming up", itertools.islice(itertools.cycle(frames), FRAMES // 20), local)
     before = memory(engine)
     for one in listening.values():
         garbage_connections(one.endpoint, CONNECTIONS, rng)
     after_garbage = written(tmp_path)
     for identity in (b"stranger", nobody_of_ours):
-        flood(data, identity, itertools.islice(itertools.cycle(frames), FRAMES // 2))
+        flood(data, identity, itertools.islice(itertools.cycle(frames), FRAMES // 2), local)
     assert written(tmp_path) > after_garbage + 1000
     after = memory(engine)
     check_ledger(tmp_path)
@@ -153,7 +155,7 @@ def test_strangers_are_counted_and_change_nothing(
         return "".join(path.read_text() for path in engine.home.glob("topologies/*/logs/*.log"))
 
     def told() -> bool:
-        flood(data, nobody_of_ours, iter(frames[:1]))
+        flood(data, nobody_of_ours, iter(frames[:1]), local)
         return f"dropped a frame from process {max(incarnations) + 1} (incarnation 1)" in logs()
 
     # such lines are rare, and the next one is of the next frame

@@ -16,6 +16,8 @@ import zmq
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.kernel.flow.frame import DATA, PREFIX_BYTES, Prefix, seal
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.transport import Transport
+from heronpy.kernel.transport.sockets import Local
 
 Frame = tuple[bytes, ...]
 
@@ -152,12 +154,12 @@ def _mutated(frame: Frame, rng: random.Random) -> Frame:
     return bytes(prefix), bytes(payload)
 
 
-def flood(path: str, identity: bytes, frames: Iterator[Frame]) -> None:
+def flood(path: str, identity: bytes, frames: Iterator[Frame], local: Local) -> None:
     """Send all of them to a Stream Manager's data socket, as fast as it takes them."""
-    with zmq.Context() as context, context.socket(zmq.DEALER) as dealer:
-        dealer.setsockopt(zmq.LINGER, 60_000)
-        dealer.setsockopt(zmq.SNDTIMEO, 60_000)
-        dealer.setsockopt(zmq.IDENTITY, identity)
-        dealer.connect(f"ipc://{path}")
+    with Transport(local=local) as transport:
+        dealer = transport.dealer_local(path, identity)
         for frame in frames:
-            dealer.send_multipart(frame)
+            while not dealer.send(frame):
+                time.sleep(0.0005)  # the pace of the Stream Manager
+                dealer.receive()
+        dealer.close(linger=60)
