@@ -40,7 +40,9 @@ def results(folder: Path) -> dict[str, object]:
 
 @pytest.mark.cluster
 def test_every_grouping_gives_its_classic_result(engine: Engine, tmp_path: Path) -> None:
-    engine.ok("submit", str(TOPOLOGIES / "classic_groupings.py"), str(tmp_path))
+    """Over plain unix sockets; nearly all other tests run over ZeroMQ."""
+    links = ("--set", "transport.local=unix")
+    engine.ok("submit", str(TOPOLOGIES / "classic_groupings.py"), str(tmp_path), *links)
 
     expected = {**EXPECTED_WORDS, **EXPECTED_DISTINCT}
     wait_until(lambda: results(tmp_path) == expected, 30, "the results", lambda: str(results(tmp_path)))

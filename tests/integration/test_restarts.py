@@ -41,11 +41,20 @@ def victim(engine: Engine, role: str) -> psutil.Process:
 
 @pytest.mark.cluster
 @pytest.mark.parametrize(
-    "role",
-    ["sink[0]", "ticker[0]", "stream-manager", "metrics-manager", "topology-master", "executor", "scheduler"],
+    ("role", "links"),
+    [
+        ("sink[0]", "zmq"),
+        ("ticker[0]", "unix"),
+        ("stream-manager", "zmq"),
+        ("stream-manager", "unix"),
+        ("metrics-manager", "unix"),
+        ("topology-master", "zmq"),
+        ("executor", "zmq"),
+        ("scheduler", "zmq"),
+    ],
 )
-def test_a_killed_process_is_replaced_and_data_flows_on(engine: Engine, role: str) -> None:
-    engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "resilient")
+def test_a_killed_process_is_replaced_and_data_flows_on(engine: Engine, role: str, links: str) -> None:
+    engine.ok("submit", str(TOPOLOGIES / "trickle.py"), "resilient", "--set", f"transport.local={links}")
     wait_until(lambda: executed(engine.status("resilient")) > 3, 20, "first tuples")
     killed = victim(engine, role)
     os.kill(killed.pid, signal.SIGKILL)
