@@ -1,6 +1,6 @@
 """Links within a container: ZeroMQ against plain unix sockets, ZeroMQ against itself, and a bare relay.
 
-python bench/local_links.py [--rounds 7] [--seconds 8]
+python bench/local_links.py [--rounds 7] [--seconds 8] [--without-idle]
 
 Every round runs zmq, unix and zmq again, in turn. A thousand tuples a second go from a spout over the Stream
 Manager to a bolt; beside each run, a bare relay sends as many messages over two unix sockets. Latency counts
@@ -137,6 +137,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--without-idle", action="store_true", help="leave idle instances out")
     options = parser.parse_args()
     print(machine())
     runs: dict[str, list[Run]] = {"zmq": [], "unix": [], "zmq again": []}
@@ -145,21 +146,24 @@ def main() -> None:
         for side in list(runs) if number % 2 == 0 else reversed(list(runs)):
             kind = side.partition(" ")[0]
             runs[side].append(paced(kind, options.seconds))
-            shares[side].append(idle_share(kind))
+            if not options.without_idle:
+                shares[side].append(idle_share(kind))
     for side, each in runs.items():
         over_relay = [run.since_emitted / run.relay for run in each]
         print(f"{side}: p50 since the emit, microseconds: {spread([run.since_emitted for run in each])}")
         print(f"{side}: p50 since it was due, microseconds: {spread([run.since_due for run in each])}")
         print(f"{side}: p50 since the emit over the relay's: {spread(over_relay)}; goal: at most 6")
         print(f"{side}: CPU-microseconds per tuple: {spread([run.cpu for run in each])}; goal: at most 170")
-        print(f"{side}: idle instance, percent of a core: {spread(shares[side])}")
+        if shares[side]:
+            print(f"{side}: idle instance, percent of a core: {spread(shares[side])}")
     print(f"relay: p50, microseconds: {spread([run.relay for each in runs.values() for run in each])}")
     for first, second in (("zmq", "unix"), ("zmq", "zmq again")):
         a, b = runs[first], runs[second]
         latency = ratios([run.since_emitted for run in a], [run.since_emitted for run in b])
         print(f"{first} / {second}, p50 since the emit: {spread(latency)}")
         print(f"{first} / {second}, CPU per tuple: {spread(ratios([r.cpu for r in a], [r.cpu for r in b]))}")
-        print(f"{first} / {second}, idle instance: {spread(ratios(shares[first], shares[second]))}")
+        if shares[first]:
+            print(f"{first} / {second}, idle instance: {spread(ratios(shares[first], shares[second]))}")
 
 
 if __name__ == "__main__":
