@@ -32,7 +32,11 @@ HERONPY = (str(Path(sys.executable).parent / "heronpy"),)
 
 class SparkContract(RunnerContract):
     runner = "spark"
-    refuses = {"sources that never end": "sources that never end"}
+    refuses: ClassVar[Mapping[str, str]] = {
+        "sources that never end": "sources that never end",
+        "windows": "windows",
+        "event time": "event time",
+    }
     chosen: ClassVar[dict[str, object]] = {}
 
     def settings(self) -> Mapping[str, object]:

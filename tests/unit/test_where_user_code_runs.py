@@ -40,6 +40,7 @@ MAY_UNPICKLE = {
     "instances/task/build.py",
     "heronpy/config_values.py",
     "plugins/runner/spark/rows.py",
+    "stages/tasks/stage_task.py",  # only whether a state could be saved
     "heronpy/serializer.py",
 }
 #: what the processes without user code run

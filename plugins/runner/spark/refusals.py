@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heronpy.kernel.plugin import UnsupportedOnRunner
-from heronpy.pipeline.graph import Graph, ReadOp, Step
+from heronpy.pipeline.graph import EventTimeOp, Graph, ReadOp, Step, WindowOp
 from heronpy.planner.component_ends import is_component
 
 NAME = "spark"
@@ -18,6 +18,10 @@ def check(plan: Graph) -> None:
         if isinstance(step.op, ReadOp) and not step.bounded:
             endless = "sources that never end"
             raise _refused(endless, step, "--runner local or engine, or a bounded source")
+    for kind, feature in ((WindowOp, "windows"), (EventTimeOp, "event time")):
+        for step in plan.every_step():
+            if isinstance(step.op, kind):
+                raise _refused(feature, step, "--runner local")
 
 
 def _refused(feature: str, step: Step, hint: str) -> UnsupportedOnRunner:

@@ -16,7 +16,11 @@ from heronpy.testing.contracts.runner import RunnerContract
 @pytest.mark.timeout(400)
 class TestEngine(RunnerContract):
     runner = "engine"
-    refuses: ClassVar[Mapping[str, str]] = {"sinks.collected": "sinks.collected"}
+    refuses: ClassVar[Mapping[str, str]] = {
+        "sinks.collected": "sinks.collected",
+        "windows": "windows",
+        "event time": "event time",
+    }
     home: ClassVar[Path]
 
     @pytest.fixture(scope="class", autouse=True)

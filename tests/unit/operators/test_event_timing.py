@@ -77,7 +77,7 @@ def test_a_silent_split_is_left_out_when_it_was_asked_for_long_enough() -> None:
     assert timed.watermark == 10
     timed.wait(15)
     timed.give("a", 120)
-    assert timed.said[-1] == (120, False)
+    assert timed.said[-1:] == [(120, False)]
     timed.give("b", 125)
     timed.give("a", 130)
     assert timed.watermark == 125
@@ -99,9 +99,9 @@ def test_when_all_are_silent_those_behind_know_and_time_stays() -> None:
     timed.give("a", 100)
     timed.give("b", 90)
     timed.wait(31)
-    assert timed.said[-1] == (90, True)
+    assert timed.said[-1:] == [(90, True)]
     timed.give("b", 95)
-    assert timed.said[-1] == (95, False)
+    assert timed.said[-1:] == [(95, False)]
 
 
 def test_where_data_were_of_the_present_time_follows_the_clock_so_that_the_last_window_fires() -> None:
@@ -152,4 +152,4 @@ def test_an_end_is_an_end_whether_or_not_a_split_was_silent(idle: int | None) ->
     timed.wait(60)
     timed.end("a")
     timed.end("b")
-    assert timed.said[-1] == (END, False)
+    assert timed.said[-1:] == [(END, False)]

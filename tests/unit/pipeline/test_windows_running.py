@@ -11,7 +11,7 @@ from support.pipelines.scripted import ScriptedSource
 from heronpy import UserError
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plans import Source
-from heronpy.loading.running import open_runner, plan_for, run_plan
+from heronpy.loading.running import open_runner, plan_for
 from heronpy.pipeline import (
     Context,
     Pipeline,
@@ -224,7 +224,7 @@ def test_what_was_dropped_is_in_the_totals_with_what_would_have_kept_it() -> Non
     source = clicks_of(("a", [1, 12]), ("a", [3]), ("a", [13]))
     by_split(p, source).window(tumbling("10s")).count(name="counts").write(kept)
     with open_runner("local", load_config()) as runner:
-        totals = run_plan(plan_for(runner, p.graph()), runner, Source())
+        totals = runner.run(plan_for(runner, p.graph()), Source())
     assert totals.late == (
         "counts: dropped 1 late record (latest 2s behind; lateness='5s' would have kept 1)",
     )
