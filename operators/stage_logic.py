@@ -14,6 +14,7 @@ from heronpy.operators.flowing import Out, to_all
 from heronpy.operators.per_key import Deduplicating, Keeper, Processing, Rolling, States, checked_key
 from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.operators.stage_watermarks import StageWatermarks
+from heronpy.operators.timed_processing import TimedProcessing
 from heronpy.operators.windows.windowing import Windowing, core_of, rules_of
 from heronpy.pipeline.graph import (
     ENDS,
@@ -79,6 +80,8 @@ class StageLogic:
         #: those that give records their event time, and those that have windows
         self._timings: dict[str, EventTiming] = {}
         self._windows: dict[str, Windowing] = {}
+        #: what goes by processing time
+        self._clocks: list[Callable[[int], None]] = []
         self._watermarks = StageWatermarks(graph, stage)
         self._failing: list[Failing] = []
         #: what steps do at the end of the input, those behind first
@@ -98,8 +101,8 @@ class StageLogic:
 
     def clock(self, now: int) -> None:
         """It is so late, in microseconds since the epoch."""
-        for windows in self._windows.values():
-            windows.clock(now)
+        for clock in self._clocks:
+            clock(now)
         for timing in self._timings.values():
             timing.clock(now)
 
@@ -154,7 +157,7 @@ class StageLogic:
         return {failing.name: failing.failed for failing in self._failing if failing.failed}
 
     def _add(self, step: Step) -> None:
-        by_record = step.timed and isinstance(step.op, ProcessOp | RollingOp)
+        by_record = step.timed and isinstance(step.op, RollingOp)
         stamping = timed_steps.Stamping() if by_record else None
         aside = self._out(step, ERRORS, stamping) if step.on_error == "aside" else None
         failing = Failing(step, aside)
@@ -195,7 +198,12 @@ class StageLogic:
             case ProcessOp() as op:
                 tags = {read.output for _, read in self._graph.readers(step.name)} - {MAIN, ERRORS}
                 sides = {tag.removeprefix("tag:"): self._out(step, tag, stamping) for tag in tags}
-                return Processing(op, out, sides, failing, self._state_of(step))
+                if not (step.timed or op.on_timer):
+                    return Processing(op, out, sides, failing, self._state_of(step))
+                timed = TimedProcessing(op, out, sides, failing, self._state_of(step), timed=step.timed)
+                self._clocks.append(timed.clock)
+                self._watermarks.listen(step.name, timed.advance)
+                return timed
             case RollingOp(aggregate=aggregate):
                 return Rolling(aggregate, out, failing, self._state_of(step))
             case DedupOp():
@@ -219,6 +227,7 @@ class StageLogic:
         core = core_of(rules_of(op), retractions=retractions)
         windowing = Windowing(op, core, out, late, failing, self._state_of(step))
         self._windows[step.name] = windowing
+        self._clocks.append(windowing.clock)
         self._watermarks.listen(step.name, windowing.advance)
         return windowing
 

@@ -13,7 +13,7 @@ from heronpy.kernel.plugin import RunTotals
 from heronpy.operators.failing import blamed_on
 from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.operators.stage_logic import StageLogic
-from heronpy.pipeline.graph import Graph, HashJoinOp, ReadOp, Step, TableOp, WriteOp
+from heronpy.pipeline.graph import Graph, HashJoinOp, ProcessOp, ReadOp, Step, TableOp, WriteOp
 from heronpy.planner.planning import PlannedStage, stages
 from heronpy.stages.calls import Calls
 
@@ -43,7 +43,9 @@ class InProcessRun:
         }
         ends = {step.name: end for step in plan.steps if (end := self._end_of(step)) is not None}
         self._stages = stages(plan)
-        self._has_time = any(step.timed for step in plan.steps)
+        self._has_time = any(
+            step.timed or (isinstance(step.op, ProcessOp) and step.op.on_timer) for step in plan.steps
+        )
         self._logic = {
             stage.name: StageLogic(plan, stage.name, tables=tables, ends=ends, awaiting=calls.step)
             for stage in self._stages

@@ -11,8 +11,9 @@ from heronpy.constants import TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
 from heronpy.kernel.plugin.runner import UnsupportedOnRunner
 from heronpy.loading.running import check_ends
 from heronpy.operators.stage_edges import edge_of
-from heronpy.pipeline.graph import EventTimeOp, Graph, ReadOp, WindowOp, WriteOp
+from heronpy.pipeline.graph import Graph, ReadOp, WriteOp
 from heronpy.planner.planning import PlannedStage
+from heronpy.planner.timed_steps import first_timed
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stages.found_pipeline import ENGINE, PlannedPipeline, signature
 from heronpy.stages.pipeline_keys import PIPELINE, PRINTS, STAGE, STEPS
@@ -46,10 +47,9 @@ def check(found: PlannedPipeline) -> None:
         if isinstance(step.op, WriteOp) and isinstance(step.op.sink, CollectedSink):
             hint = "--runner local, or write to files or SQLite"
             raise UnsupportedOnRunner(ENGINE, "sinks.collected", step.name, step.site, hint=hint)
-    for kind, feature in ((WindowOp, "windows"), (EventTimeOp, "event time")):
-        for step in found.plan.every_step():
-            if isinstance(step.op, kind):
-                raise UnsupportedOnRunner(ENGINE, feature, step.name, step.site, hint="--runner local")
+    if timed := first_timed(found.plan):
+        feature, step = timed
+        raise UnsupportedOnRunner(ENGINE, feature, step.name, step.site, hint="--runner local")
     check_ends(found.plan)
 
 

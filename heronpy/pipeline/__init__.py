@@ -10,7 +10,7 @@ from heronpy.pipeline import agg, sinks, sources
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.keyed_streams import KeyedStream
 from heronpy.pipeline.pipeline import Pipeline
-from heronpy.pipeline.records import Context, Failed, Pane, Result, Tag
+from heronpy.pipeline.records import Context, Failed, Pane, Result, Tag, Timer
 from heronpy.pipeline.streams import Results, Stream
 from heronpy.pipeline.windowed import Windowed
 from heronpy.pipeline.windows import Window, Windows, everything, sessions, sliding, tumbling
@@ -26,6 +26,7 @@ __all__ = [
     "Results",
     "Stream",
     "Tag",
+    "Timer",
     "Window",
     "Windowed",
     "Windows",

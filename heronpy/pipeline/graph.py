@@ -148,6 +148,9 @@ class ProcessOp:
 
     state: Callable[[], Any]
     fn: Callable[[Any, Any, Any], Iterable[Any]]
+    on_timer: Callable[[Any, Any, Any], Iterable[Any]] | None = None
+    #: microseconds of event time without a record after which a key is forgotten
+    ttl: int | None = None
     word = "process"
 
 

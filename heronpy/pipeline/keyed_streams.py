@@ -13,7 +13,7 @@ from heronpy.pipeline.building import (
     checked_function,
     checked_how,
 )
-from heronpy.pipeline.checks import Duration, refuse_unless
+from heronpy.pipeline.checks import Duration, checked_micros, refuse_unless
 from heronpy.pipeline.graph import (
     AggregateOp,
     CoGroupOp,
@@ -26,7 +26,7 @@ from heronpy.pipeline.graph import (
     RollingOp,
     StepInput,
 )
-from heronpy.pipeline.records import Context, Result
+from heronpy.pipeline.records import Context, Result, Timer
 from heronpy.pipeline.triggers import AtWatermark, Trigger
 from heronpy.pipeline.windowed import Windowed
 from heronpy.pipeline.windows import Windows
@@ -68,6 +68,8 @@ class KeyedStream(Generic[K, T_co]):
         state: Callable[[], S],
         fn: Callable[[S, T_co, Context[K]], Iterable[R]],
         *,
+        on_timer: Callable[[S, Timer, Context[K]], Iterable[R]] | None = None,
+        ttl: Duration | None = None,
         name: str | None = None,
         par: int | None = None,
         on_error: OnError = "fail",
@@ -76,6 +78,9 @@ class KeyedStream(Generic[K, T_co]):
 
         `state()` makes an object for the first record of a key; the function changes it and yields results.
         Two kinds of records need no second function: merge the streams and ask `isinstance`.
+
+        `context.timer(at)` and `context.alarm(after)` have `on_timer` called in event time or by the wall
+        clock. A key without a record for `ttl` of event time is forgotten.
 
         >>> def changes(last: list, word: str, context: Context) -> Iterable:
         ...     if last and last[0] != word:
@@ -86,7 +91,15 @@ class KeyedStream(Generic[K, T_co]):
         """
         checked_function("process", state)
         checked_function("process", fn, many=True)
-        return self._then(ProcessOp(state, fn), fn, name=name, par=par, on_error=on_error)
+        if on_timer is not None:
+            checked_function("process", on_timer, many=True)
+        refuse_unless(
+            ttl is None or self._stream.timed,
+            f"process: ttl={ttl!r} goes by event time, and {self._stream._step!r} has none",
+            hint=".event_time(lambda record: record.at, lag='5s') behind read",
+        )
+        forget = None if ttl is None else checked_micros("process: ttl", ttl)
+        return self._then(ProcessOp(state, fn, on_timer, forget), fn, name=name, par=par, on_error=on_error)
 
     def window(
         self,

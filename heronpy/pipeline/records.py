@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from datetime import datetime
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from heronpy.kernel.names import checked_name
-from heronpy.pipeline.times import BEGINNING, END
+from heronpy.pipeline.checks import Duration, checked_micros
+from heronpy.pipeline.times import BEGINNING, END, to_datetime, to_micros
 from heronpy.pipeline.windows import Window, window_of
 
 T = TypeVar("T")
@@ -69,20 +71,71 @@ class Tag(Generic[T]):
         checked_name("the tag", self.name)
 
 
-class Context(Generic[K]):
-    """What `process` gives its function besides state and record."""
+class Timer(NamedTuple):
+    """A time that a key has waited for."""
 
-    __slots__ = ("_forget", "_side", "key")
+    at: datetime
+    tag: str
+
+
+class TimersOfKey(Protocol):
+    """What a context asks about time: of the key that is in hand."""
+
+    def times(self) -> tuple[int, int]:
+        """Event time of the record or timer, and the watermark."""
+
+    def set_timer(self, at: int, tag: str) -> None: ...
+    def set_alarm(self, after: int, tag: str) -> None: ...
+    def cancel(self, tag: str) -> None: ...
+
+
+class Context(Generic[K]):
+    """What `process` gives its functions besides state and record."""
+
+    __slots__ = ("_forget", "_side", "_timers", "key")
 
     key: K
 
-    def __init__(self, side: Callable[[str, Any], None], forget: Callable[[], None]) -> None:
-        self._side, self._forget = side, forget
+    def __init__(
+        self,
+        side: Callable[[str, Any], None],
+        forget: Callable[[], None],
+        timers: TimersOfKey | None = None,
+    ) -> None:
+        self._side, self._forget, self._timers = side, forget, timers
+
+    @property
+    def timestamp(self) -> datetime:
+        """The event time of the record, or of the timer."""
+        return to_datetime(self._time().times()[0])
+
+    @property
+    def watermark(self) -> datetime:
+        """Nothing older is expected: a record with an older timestamp is late."""
+        return to_datetime(self._time().times()[1])
+
+    def timer(self, at: datetime, tag: str = "") -> None:
+        """Have `on_timer` called when the watermark is at `at`. A key has one timer per tag, the last set."""
+        self._time().set_timer(to_micros(at), tag)
+
+    def alarm(self, after: Duration, tag: str = "") -> None:
+        """Have `on_timer` called so long from now, by the wall clock; one alarm per tag, as with `timer`."""
+        self._time().set_alarm(checked_micros("alarm: after", after), tag)
+
+    def cancel(self, tag: str = "") -> None:
+        """No timer and no alarm with this tag."""
+        self._time().cancel(tag)
 
     def side(self, tag: Tag[V], value: V) -> None:
         """Emit to the stream that `stream[tag]` reads; dropped if there is none."""
         self._side(tag.name, value)
 
     def clear(self) -> None:
-        """Forget the state of this key; its next record begins with a new one."""
+        """Forget the state of this key with its timers; its next record begins with a new one."""
         self._forget()
+
+    def _time(self) -> TimersOfKey:
+        if self._timers is None:
+            msg = "this process has neither event time nor on_timer"
+            raise TypeError(msg)
+        return self._timers

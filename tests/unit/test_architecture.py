@@ -295,7 +295,7 @@ def test_no_two_modules_share_a_name() -> None:
 
 
 #: what users import may be called like a class of the engine, and both demos have words that are counted
-EXPORTED = {"Count", "Grouping", "Reader", "Source", "Stream", "Words"}
+EXPORTED = {"Count", "Grouping", "Reader", "Source", "Stream", "Timer", "Words"}
 
 
 def test_no_two_public_classes_share_a_name() -> None:

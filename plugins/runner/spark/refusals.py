@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from heronpy.kernel.plugin import UnsupportedOnRunner
-from heronpy.pipeline.graph import EventTimeOp, Graph, ReadOp, Step, WindowOp
+from heronpy.pipeline.graph import Graph, ReadOp, Step
 from heronpy.planner.component_ends import is_component
+from heronpy.planner.timed_steps import first_timed
 
 NAME = "spark"
 
@@ -18,10 +19,8 @@ def check(plan: Graph) -> None:
         if isinstance(step.op, ReadOp) and not step.bounded:
             endless = "sources that never end"
             raise _refused(endless, step, "--runner local or engine, or a bounded source")
-    for kind, feature in ((WindowOp, "windows"), (EventTimeOp, "event time")):
-        for step in plan.every_step():
-            if isinstance(step.op, kind):
-                raise _refused(feature, step, "--runner local")
+    if timed := first_timed(plan):
+        raise _refused(*timed, "--runner local")
 
 
 def _refused(feature: str, step: Step, hint: str) -> UnsupportedOnRunner:

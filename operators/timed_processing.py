@@ -1,0 +1,184 @@
+"""The user's function with a state and timers for each key, in event time and by the wall clock."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from heronpy.operators.failing import Failing
+from heronpy.operators.flowing import Out
+from heronpy.operators.per_key import States, checked_key
+from heronpy.operators.stamped import Stamped
+from heronpy.pipeline.graph import ProcessOp
+from heronpy.pipeline.records import Context, Timer
+from heronpy.pipeline.times import BEGINNING, END, to_datetime
+
+#: time, number in the order of setting, key, tag; None is the tag of `ttl`
+Entry: TypeAlias = tuple[int, int, Hashable, str | None]
+
+
+class KeyCell:
+    """What is kept of a key: the user's state, and what it waits for. Indexes over it can be made again."""
+
+    __slots__ = ("alarms", "state", "timers", "touched")
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+        #: tag → time and number
+        self.timers: dict[str | None, tuple[int, int]] = {}
+        self.alarms: dict[str | None, tuple[int, int]] = {}
+        #: event time of the newest record
+        self.touched = BEGINNING
+
+
+class TimedProcessing:
+    """Calls the function for records, and `on_timer` in the order of time."""
+
+    def __init__(
+        self,
+        op: ProcessOp,
+        out: Out,
+        sides: Mapping[str, Out],
+        failing: Failing,
+        states: States,
+        *,
+        timed: bool,
+    ) -> None:
+        self._op, self._out, self._sides, self._failing, self.states = op, out, sides, failing, states
+        self._timed = timed
+        self._watermark, self._now, self._time = BEGINNING, 0, BEGINNING
+        self._timers: list[Entry] = []
+        self._alarms: list[Entry] = []
+        self._number = 0
+        self._aside: dict[str, list[Any]] = {name: [] for name in sides}
+        self._context: Context[Any] = Context(self._side, self._forget, self)
+
+    def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
+        for key, row in rows:
+            self._time, value = (row.time, row.value) if self._timed else (self._watermark, row)
+            cell = self.states.get(key)
+            if cell is None:
+                cell = self._begin(key, row)
+            self._call(key, row, functools.partial(self._op.fn, cell.state, value, self._context))
+            if self._op.ttl is not None and (cell := self.states.get(key)) is not None:
+                cell.touched = max(cell.touched, self._time)
+                if None not in cell.timers:
+                    self._set(self._timers, cell.timers, cell.touched + self._op.ttl, key, None)
+            self._fire(self._timers, self._watermark)  # what was set for a time that has come
+
+    def advance(self, watermark: int) -> None:
+        """The watermark has come so far: timers fire in the order of time."""
+        self._fire(self._timers, watermark)
+        self._watermark = watermark
+
+    def clock(self, now: int) -> None:
+        """It is so late: alarms fire."""
+        self._now = now
+        self._fire(self._alarms, now)
+
+    def end(self) -> None:
+        """The watermark is at the end of time; alarms that have not come are not waited for."""
+        self.states.clear()
+
+    def times(self) -> tuple[int, int]:
+        return self._time, self._watermark
+
+    def set_timer(self, at: int, tag: str) -> None:
+        self._set(self._timers, self._cell().timers, at, self._context.key, tag)
+
+    def set_alarm(self, after: int, tag: str) -> None:
+        self._set(self._alarms, self._cell().alarms, self._now + after, self._context.key, tag)
+
+    def cancel(self, tag: str) -> None:
+        cell = self._cell()
+        cell.timers.pop(tag, None)
+        cell.alarms.pop(tag, None)
+
+    def _cell(self) -> KeyCell:
+        if self._op.on_timer is None:
+            msg = "a timer needs process(…, on_timer=fn)"
+            raise TypeError(msg)
+        cell: KeyCell = self.states[self._context.key]
+        return cell
+
+    def _set(
+        self,
+        index: list[Entry],
+        own: dict[str | None, tuple[int, int]],
+        time: int,
+        key: Hashable,
+        tag: str | None,
+    ) -> None:
+        self._number += 1
+        own[tag] = time, self._number
+        heapq.heappush(index, (time, self._number, key, tag))
+
+    def _fire(self, index: list[Entry], until: int) -> None:
+        """What is due, and what is set meanwhile for a time that has come; entries that no cell confirms are
+        of timers that were moved, cancelled or forgotten."""
+        while index and index[0][0] <= until:
+            time, number, key, tag = heapq.heappop(index)
+            cell = self.states.get(key)
+            own = None if cell is None else cell.timers if index is self._timers else cell.alarms
+            if cell is None or own is None or own.get(tag) != (time, number):
+                continue
+            del own[tag]
+            if tag is None:
+                self._expire(key, cell, until)
+            else:
+                self._time = time if index is self._timers else self._watermark
+                timer = Timer(to_datetime(time), tag)
+                assert self._op.on_timer is not None
+                self._call(key, timer, functools.partial(self._op.on_timer, cell.state, timer, self._context))
+
+    def _expire(self, key: Hashable, cell: KeyCell, until: int) -> None:
+        """A key that had records since its timer was set waits again, from the newest."""
+        assert self._op.ttl is not None
+        due = cell.touched + self._op.ttl
+        if due <= until or until == END:
+            del self.states[key]
+        else:
+            self._set(self._timers, cell.timers, due, key, None)
+
+    def _begin(self, key: Hashable, row: object) -> KeyCell:
+        checked_key(key, self._failing)
+        try:
+            cell = self.states[key] = KeyCell(self._op.state())
+        except Exception as error:
+            raise self._failing.on(error, row) from error
+        return cell
+
+    def _call(self, key: Hashable, about: object, function: Callable[[], Iterable[Any] | None]) -> None:
+        """What the function makes, with the time of its record or timer."""
+        self._context.key = key
+        try:
+            made = function()
+            if made is None:
+                msg = "the function returned None: return a list, or yield each result"
+                raise TypeError(msg)
+            results = list(made)
+        except Exception as error:
+            for values in self._aside.values():
+                values.clear()
+            if not self._failing.tolerant:
+                raise self._failing.on(error, about) from error
+            self._failing.leave(error, about)
+            return
+        if results:
+            self._out(self._stamped(results))
+        for name, values in self._aside.items():
+            if values:
+                self._aside[name] = []
+                self._sides[name](self._stamped(values))
+
+    def _stamped(self, values: list[Any]) -> list[Any]:
+        return [Stamped(self._time, value) for value in values] if self._timed else values
+
+    def _side(self, name: str, value: object) -> None:
+        if (values := self._aside.get(name)) is not None:
+            values.append(value)
+
+    def _forget(self) -> None:
+        self.states.pop(self._context.key, None)
