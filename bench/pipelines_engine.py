@@ -21,24 +21,20 @@ from pathlib import Path
 from measure import alternate, machine, ratios, spread
 from word_count import COMMAND, HERE, cpu_seconds
 
+#: different words of a long text, and of the word count in Heron's paper
+TEXT, PAPER = 20_000, 450_000
 #: seconds after which a run is given up
 PATIENCE = 300.0
 
 
-def cost(form: str, words: int) -> float:
+def cost(form: str, words: int, vocabulary: int) -> float:
     """CPU-microseconds per word of all processes of the topology, from the first word to the counts."""
     with tempfile.TemporaryDirectory(prefix="hb-") as folder:
         found = Path(folder) / "found"
         found.mkdir()
         environment = {**os.environ, "HERONPY_HOME": f"{folder}/home"}
-        submit = [
-            COMMAND,
-            "submit",
-            str(HERE / "topologies" / "counted_words.py"),
-            str(found),
-            form,
-            str(words),
-        ]
+        arguments = [str(found), form, str(words), str(vocabulary)]
+        submit = [COMMAND, "submit", str(HERE / "topologies" / "counted_words.py"), *arguments]
         subprocess.run(submit, env=environment, check=True, capture_output=True)
         try:
             before = cpu_seconds(folder)
@@ -75,17 +71,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     print(f"{machine()}; {asked.words:,} words")
-    itself = ratios(
-        *alternate(asked.rounds, lambda: cost("hand", asked.words), lambda: cost("hand", asked.words))
-    )
-    for form in ("pipeline", "single"):
-        hand, piped = alternate(
-            asked.rounds, lambda: cost("hand", asked.words), lambda form=form: cost(form, asked.words)
-        )
+    for form, vocabulary in (("pipeline", TEXT), ("pipeline", PAPER), ("single", PAPER)):
+
+        def by_hand(vocabulary: int = vocabulary) -> float:
+            return cost("hand", asked.words, vocabulary)
+
+        def by_pipeline(form: str = form, vocabulary: int = vocabulary) -> float:
+            return cost(form, asked.words, vocabulary)
+
+        itself = ratios(*alternate(asked.rounds, by_hand, by_hand))
+        hand, piped = alternate(asked.rounds, by_hand, by_pipeline)
         found = ratios(hand, piped)
-        print(f"by hand: {spread(hand)} CPU-µs a word; {form}: {spread(piped)} CPU-µs a word")
+        print(f"{vocabulary:,} different words, by hand: {spread(hand)} CPU-µs a word")
+        print(f"{form}: {spread(piped)} CPU-µs a word")
         print(f"by hand / {form}: {spread(found)}; {judged(found, itself)}")
-    print(f"by hand / by hand (A/A): {spread(itself)}")
+        print(f"by hand / by hand (A/A): {spread(itself)}", flush=True)
 
 
 if __name__ == "__main__":

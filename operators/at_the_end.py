@@ -7,7 +7,7 @@ from typing import Any
 
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Flowing, Out
-from heronpy.operators.per_key import States, checked_key
+from heronpy.operators.per_key import NEW, States, checked_key
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.graph import How
 from heronpy.pipeline.records import Result
@@ -37,11 +37,10 @@ class Accumulating:
         self.states = states
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
-        states, add = self.states, self._add
+        states, get, add = self.states, self.states.get, self._add
         for key, record in rows if self._keyed else ((None, row) for row in rows):
-            try:
-                state = states[key]
-            except KeyError:
+            state = get(key, NEW)
+            if state is NEW:
                 checked_key(key, self._failing)
                 state = self._create()
             try:

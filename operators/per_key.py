@@ -12,7 +12,9 @@ from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.graph import ProcessOp
 from heronpy.pipeline.records import Context
 
-_NEW: Any = object()
+NEW: Any = object()
+#: types whose values are keys, whatever they are
+_PLAIN = frozenset({str, int, bytes, bool, type(None)})
 
 #: what a step keeps: key → its state. A dict, or the mapping that a runner saves and moves
 States: TypeAlias = MutableMapping[Hashable, Any]
@@ -32,6 +34,8 @@ class Keeper(Protocol):
 
 def checked_key(key: Hashable, failing: Failing) -> None:
     """Refuses, at the first record of a key, what not every runner could route."""
+    if type(key) in _PLAIN:
+        return
     try:
         encode_key(key)
     except TypeError as error:
@@ -53,8 +57,8 @@ class Processing:
         run = self._tolerant if self._failing.tolerant else self._strict
         flowing = Flowing(self._out)
         for key, record in rows:
-            state = self.states.get(key, _NEW)
-            if state is _NEW:
+            state = self.states.get(key, NEW)
+            if state is NEW:
                 state = self._begin(key, record)
             self._context.key = key
             run(state, record, flowing)
@@ -115,8 +119,8 @@ class Rolling:
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         made = []
         for key, record in rows:
-            state = self.states.get(key, _NEW)
-            if state is _NEW:
+            state = self.states.get(key, NEW)
+            if state is NEW:
                 checked_key(key, self._failing)
                 state = self._create()
             try:

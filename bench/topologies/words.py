@@ -22,10 +22,10 @@ BATCHES = "batches" in sys.argv[2:]
 ACKED = "acked" in sys.argv[2:]
 
 
-def words(seed: int, count: int) -> list[str]:
+def words(seed: int, count: int, vocabulary: int = VOCABULARY) -> list[str]:
     """The same words for everybody who counts them."""
     source = random.Random(seed)
-    return [f"word{source.randrange(VOCABULARY)}" for _ in range(count)]
+    return [f"word{source.randrange(vocabulary)}" for _ in range(count)]
 
 
 class Words(Spout):
