@@ -39,7 +39,7 @@ MAY_UNPICKLE = {
     "instances/output/codec.py",
     "instances/task/build.py",
     "heronpy/config_values.py",
-    "plugins/runner/spark/rows.py",
+    "plugins/runner/spark/worker/rows.py",
     "stages/tasks/stage_task.py",  # only whether a state could be saved
     "heronpy/serializer.py",
 }

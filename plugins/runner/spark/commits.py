@@ -9,7 +9,7 @@ from typing import Any
 from heronpy.connectors import Writer
 from heronpy.operators.failing import StepFailed
 from heronpy.pipeline.graph import Graph, Step, WriteOp
-from heronpy.plugins.runner.spark.reports import Report, owner_of
+from heronpy.plugins.runner.spark.worker.reports import Report, owner_of
 
 
 class Commits:

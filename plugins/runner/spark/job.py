@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from pyspark import cloudpickle
 
-from heronpy.plugins.runner.spark import carrier
-from heronpy.plugins.runner.spark.carrier import Places, carried
 from heronpy.plugins.runner.spark.layout import Chain
-from heronpy.plugins.runner.spark.reports import Report
-from heronpy.plugins.runner.spark.rows import FOR_DRIVER, SCHEMA, opened
+from heronpy.plugins.runner.spark.worker import carrier
+from heronpy.plugins.runner.spark.worker.carrier import Places, carried
+from heronpy.plugins.runner.spark.worker.reports import Report
+from heronpy.plugins.runner.spark.worker.rows import FOR_DRIVER, SCHEMA, opened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

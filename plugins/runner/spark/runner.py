@@ -14,14 +14,14 @@ from heronpy.kernel.plans import Source
 from heronpy.kernel.plugin import Runner, RunTotals
 from heronpy.pipeline.graph import Graph, HashJoinOp, ReadOp
 from heronpy.plugins.runner.spark import refusals, shipping
-from heronpy.plugins.runner.spark.carrier import Places
 from heronpy.plugins.runner.spark.commits import Commits
 from heronpy.plugins.runner.spark.interruptible import waited_for
 from heronpy.plugins.runner.spark.layout import chains
-from heronpy.plugins.runner.spark.reports import Report, totals_of
 from heronpy.plugins.runner.spark.session import OpenSession
 from heronpy.plugins.runner.spark.settings import JobSettings
 from heronpy.plugins.runner.spark.shipped_plan import ShippedPlan
+from heronpy.plugins.runner.spark.worker.carrier import Places
+from heronpy.plugins.runner.spark.worker.reports import Report, totals_of
 from heronpy.stages.calls import Calls
 from heronpy.stages.in_process import InProcessRun
 

@@ -16,11 +16,12 @@ from heronpy.pipeline import sinks, sources
 from heronpy.pipeline.graph import Graph, ReadOp
 from heronpy.planner.planning import planned
 from heronpy.plugins.runner.spark import refusals
-from heronpy.plugins.runner.spark.chain_worker import run_chain
 from heronpy.plugins.runner.spark.errors import failure_of
 from heronpy.plugins.runner.spark.layout import chains
-from heronpy.plugins.runner.spark.reports import Report, totals_of
-from heronpy.plugins.runner.spark.rows import (
+from heronpy.plugins.runner.spark.shipped_plan import ShippedPlan
+from heronpy.plugins.runner.spark.worker.chain_worker import run_chain
+from heronpy.plugins.runner.spark.worker.reports import Report, totals_of
+from heronpy.plugins.runner.spark.worker.rows import (
     FOR_DRIVER,
     MOST,
     RecordPickler,
@@ -29,7 +30,6 @@ from heronpy.plugins.runner.spark.rows import (
     opened,
     to_arrow,
 )
-from heronpy.plugins.runner.spark.shipped_plan import ShippedPlan
 
 
 def splits_of(plan: Graph) -> dict[str, tuple[str, ...]]:

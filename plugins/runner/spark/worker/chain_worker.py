@@ -20,10 +20,10 @@ from heronpy.pipeline.graph import ReadOp, Step, WriteOp
 from heronpy.planner.planning import stages
 from heronpy.plugins.runner.spark.errors import marked
 from heronpy.plugins.runner.spark.layout import Chain
-from heronpy.plugins.runner.spark.reports import Report, owner_of
-from heronpy.plugins.runner.spark.rows import FOR_DRIVER, SparkRow, from_arrow, opened, to_arrow
-from heronpy.plugins.runner.spark.sending import Sending, ToDriver
 from heronpy.plugins.runner.spark.shipped_plan import ShippedPlan, is_on_driver, load
+from heronpy.plugins.runner.spark.worker.reports import Report, owner_of
+from heronpy.plugins.runner.spark.worker.rows import FOR_DRIVER, SparkRow, from_arrow, opened, to_arrow
+from heronpy.plugins.runner.spark.worker.sending import Sending, ToDriver
 from heronpy.stages.calls import Calls
 from heronpy.submissions import submissions
 

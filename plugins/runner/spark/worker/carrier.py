@@ -31,7 +31,7 @@ def carried(places: Places, chain: int) -> Callable[[Iterable[Any]], Iterator[An
         last = [os.path.join(folder, path) for path in places.last]
         others = [path for path in sys.path if path not in (*first, *last)]
         sys.path[:] = [*first, *others, *last]
-        from heronpy.plugins.runner.spark.chain_worker import run_chain
+        from heronpy.plugins.runner.spark.worker.chain_worker import run_chain
 
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0

@@ -12,8 +12,8 @@ from heronpy.operators.flowing import Out
 from heronpy.operators.stage_edges import edge_of
 from heronpy.pipeline.graph import EdgeKey, Graph, Step
 from heronpy.plugins.runner.spark.layout import Exchange
-from heronpy.plugins.runner.spark.reports import Report
-from heronpy.plugins.runner.spark.rows import FOR_DRIVER, RecordPickler, SparkRow
+from heronpy.plugins.runner.spark.worker.reports import Report
+from heronpy.plugins.runner.spark.worker.rows import FOR_DRIVER, RecordPickler, SparkRow
 
 
 class Sending:
