@@ -1,1 +1,4 @@
-"""Runners: each runs a planned pipeline somewhere. `local` does it in the calling process, `spark` as a Spark job."""
+"""Runners: each runs a planned pipeline somewhere.
+
+`local` does it in the calling process, `engine` as a topology, `spark` as a Spark job.
+"""
