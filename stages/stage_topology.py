@@ -13,7 +13,7 @@ from heronpy.loading.running import check_ends
 from heronpy.operators.stage_edges import edge_of
 from heronpy.pipeline.graph import Graph, ReadOp, WriteOp
 from heronpy.planner.planning import PlannedStage
-from heronpy.planner.timed_steps import first_timed
+from heronpy.planner.time_needs import first_timed
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stages.found_pipeline import ENGINE, PlannedPipeline, signature
 from heronpy.stages.pipeline_keys import PIPELINE, PRINTS, STAGE, STEPS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from heronpy.kernel.plugin import UnsupportedOnRunner
 from heronpy.pipeline.graph import Graph, ReadOp, Step
 from heronpy.planner.component_ends import is_component
-from heronpy.planner.timed_steps import first_timed
+from heronpy.planner.time_needs import first_timed
 
 NAME = "spark"
 
