@@ -53,7 +53,7 @@ chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules, CHAOS_KIL
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"
 	@$(PYTHON) tests/whole_run.py --seed $(CHAOS_SEED) fast
 	SIMULATION_SEED=$(CHAOS_SEED) SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
-	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_cut_links.py tests/integration/test_damaged_nodes.py tests/integration/test_power_cuts.py
+	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/pipelines/test_words_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_cut_links.py tests/integration/test_damaged_nodes.py tests/integration/test_power_cuts.py
 
 soak: $(VENV)/.dev ## Memory of every process for SOAK_MINUTES (10), random faults for as long, then a master away
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"

@@ -60,7 +60,8 @@ def counted_in(folder: Path) -> int:
 def judged(found: Sequence[float], itself: Sequence[float]) -> str:
     """Whether it is at least level, by what the hand-written count differs from itself."""
     middle, noise = statistics.median(found), max(abs(ratio - 1) for ratio in itself)
-    return f"goal: level: {'met' if middle >= 1 - noise else 'missed'} (A/A within {noise:.0%})"
+    verdict = "undecided" if abs(middle - 1) <= noise else "met" if middle > 1 else "missed"
+    return f"goal: level: {verdict} (A/A within {noise:.0%})"
 
 
 def main() -> None:
