@@ -94,5 +94,5 @@ class _FirstError(asyncio.TaskGroup):
     async def __aexit__(self, *error: Any) -> None:
         try:
             await super().__aexit__(*error)
-        except* Exception as found:
+        except ExceptionGroup as found:  # early versions of Python 3.11 put what except* raises into a group
             raise found.exceptions[0] from None

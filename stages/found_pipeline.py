@@ -39,7 +39,7 @@ class PlannedPipeline:
         """Refuse what the engine does not give to pipelines, whether their file or a setting asks for it."""
         if reliability == "at_least_once":
             first = self.plan.steps[0]
-            hint = "guarantee='effectively_once', which repeats nothing either, or 'at_most_once'"
+            hint = "guarantee='effectively_once', which repeats nothing"
             raise UnsupportedOnRunner(ENGINE, "guarantee 'at_least_once'", first.name, first.site, hint=hint)
 
     @functools.cached_property

@@ -8,6 +8,8 @@ from typing import Final
 PIPELINE: Final = "pipeline.name"
 STAGE: Final = "pipeline.stage"
 STEPS: Final = "pipeline.steps"
+#: whether its source has an end
+BOUNDED: Final = "pipeline.bounded"
 #: whether it prints records, which `heronpy run` shows
 PRINTS: Final = "pipeline.prints"
 

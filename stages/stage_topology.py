@@ -16,7 +16,7 @@ from heronpy.planner.planning import PlannedStage
 from heronpy.planner.time_needs import first_timed
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stages.found_pipeline import ENGINE, PlannedPipeline, signature
-from heronpy.stages.pipeline_keys import PIPELINE, PRINTS, STAGE, STEPS
+from heronpy.stages.pipeline_keys import BOUNDED, PIPELINE, PRINTS, STAGE, STEPS
 from heronpy.stages.stage_streams import GROUPINGS, streams_of
 from heronpy.stages.tasks.stage_bolt import KeyedStageBolt, StageBolt
 from heronpy.stages.tasks.stage_sink import StageSink
@@ -64,6 +64,7 @@ def _component(found: PlannedPipeline, stage: PlannedStage, cores: int) -> Heron
         Stream(list(stream.fields), name=stream.name) for stream in streams_of(plan, stage.name).values()
     ]
     if stage.kind == "spout":
+        config[BOUNDED] = first.bounded
         return StageSpout.spec(stage.name, par, config, outputs)
     if isinstance(first.op, WriteOp) and isinstance(first.op.sink, PrintedSink):
         config[PRINTS] = True

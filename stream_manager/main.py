@@ -96,6 +96,7 @@ class StreamManager:
         self._residents = Residents()
         self._plan: PhysicalPlan | None = None
         self._plan_json = b""
+        self._plan_notice = PlanNotice()
         self._live = LiveNotice()
         #: the node `live` as it was last read; a new master has no copy of its own
         self._live_node = b""
@@ -189,7 +190,8 @@ class StreamManager:
         log.info("plan %d: %d tasks", plan.epoch, len(plan.tasks))
         self._old_plan, self._plan, self._plan_json = self._plan, plan, data
         # as it is stored: every process of the container gets one, and a long plan is compressed
-        return PlanNotice(epoch=plan.epoch, plan=plan.to_json())
+        self._plan_notice = PlanNotice(epoch=plan.epoch, plan=plan.to_json())
+        return self._plan_notice
 
     def _refresh_live(self) -> None:
         live = read(self._state, self._tree.live, Live) or Live(RUNNING)
@@ -249,7 +251,7 @@ class StreamManager:
         if beat.update < self._update.number:
             self._control.send(identity, wrap(self._update))
         if self._plan is not None and beat.epoch < self._plan.epoch:
-            self._control.send(identity, wrap(PlanNotice(epoch=self._plan.epoch, plan=self._plan_json)))
+            self._control.send(identity, wrap(self._plan_notice))
         if self._live.state and (beat.live, beat.live_number) != (self._live.state, self._live.number):
             self._control.send(identity, wrap(self._live))
         if beat.checkpoints < self._checkpoints.number:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -110,6 +111,10 @@ def tail(logs: Logs, name: str, extent: range, lines: int) -> list[str]:
         if len(piece) < step:
             break  # emptied, or out of reach: the part that was read is enough
     return data.decode(errors="replace").splitlines()[-lines:]
+
+
+#: the line in place of bytes that were gone before they were read
+GAP = re.compile(r"… \d+ bytes are gone \(log\.max_bytes, log\.files\)")
 
 
 class LogFollower:

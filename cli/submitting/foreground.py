@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -27,7 +27,7 @@ from heronpy.kernel.plugin.opening import installed
 from heronpy.kernel.status import TopologyStatus
 from heronpy.kernel.tree.paths import FINISHED, Live, Tree
 from heronpy.kernel.tree.registrations import read
-from heronpy.stages.pipeline_keys import PIPELINE, PRINTS
+from heronpy.stages.pipeline_keys import BOUNDED, PIPELINE, PRINTS
 
 #: seconds between two looks for a step that has failed
 LOOK_FOR_FAILURES = 0.5
@@ -62,7 +62,7 @@ def run_in_foreground(
                 logs = opened.enter_context(open_logs(config, topology))
                 started[topology] = ComponentOutput(logs, _printing(one.logical))
                 click.echo(f"{topology} runs; logs: {where_logs_are(config, launch)}", err=True)
-            with contextlib.suppress(KeyboardInterrupt):
+            with _noting_interrupts() as interrupted:
                 watched = opened.enter_context(PolledTopologies(state, started))
                 watch(
                     watched.statuses,
@@ -79,6 +79,11 @@ def run_in_foreground(
             _say(totals(status))
     if watching.failure is not None:
         raise watching.failure
+    for topology, output in started.items():
+        _refuse_gaps(topology, output)
+    unfinished = {one.logical.name for one in prepared if _is_bounded(one.logical)}
+    if interrupted and unfinished - {status.name for status in finished}:
+        raise KeyboardInterrupt
 
 
 class Watching:
@@ -107,6 +112,32 @@ class Watching:
             live = read(self._state, Tree(name).live, Live)
             return live is not None and live.state == FINISHED
         return False
+
+
+@contextlib.contextmanager
+def _noting_interrupts() -> Iterator[list[bool]]:
+    """A list that is not empty if what is inside was interrupted."""
+    interrupted: list[bool] = []
+    try:
+        yield interrupted
+    except KeyboardInterrupt:
+        interrupted.append(True)
+
+
+def _refuse_gaps(topology: str, output: ComponentOutput) -> None:
+    """Records that were printed faster than they were shown are no result."""
+    if output.gaps:
+        tasks = ", ".join(sorted(output.gaps))
+        msg = (
+            f"a part of what {tasks} of {topology!r} printed is gone: it outgrew log.max_bytes and log.files"
+        )
+        raise UserError(msg, hint="write so many records with sinks.files")
+
+
+def _is_bounded(plan: LogicalPlan) -> bool:
+    """Whether it is a pipeline whose input has an end."""
+    spouts = [component for component in plan.components if component.kind == "spout"]
+    return all(component.config.get(BOUNDED) for component in spouts)
 
 
 def _printing(plan: LogicalPlan) -> list[str] | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
-from heronpy.cli.reading.log_tail import LogFollower, Logs
+from heronpy.cli.reading.log_tail import GAP, LogFollower, Logs
 from heronpy.stages.printing import BLOCK
 
 #: a line of the instance's logging, as container/processes/child.py formats it
@@ -30,6 +30,8 @@ class ComponentOutput:
         self._logs, self._printing = logs, printing
         self._followers: dict[str, LogFollower] = {}
         self._blocks: dict[str, _Blocks] = {}
+        #: tasks of whose records a part was gone before it was read
+        self.gaps: set[str] = set()
         self._shown: set[str] = set()
 
     def new_lines(self) -> Iterator[OutputLine]:
@@ -40,7 +42,7 @@ class ComponentOutput:
             follower = self._followers.setdefault(task, LogFollower(self._logs, task))
             lines = follower.new_lines(extent)
             if self._printing is not None and task.rpartition("[")[0] in self._printing:
-                blocks = self._blocks.setdefault(task, _Blocks(self._shown))
+                blocks = self._blocks.setdefault(task, _Blocks(self._shown, self.gaps))
                 yield from (shown for line in lines if (shown := blocks.line(task, line)) is not None)
             else:
                 yield from (shown for line in lines if (shown := self._plain(task, line)) is not None)
@@ -54,12 +56,16 @@ class ComponentOutput:
 class _Blocks:
     """The blocks of a task that prints records; each is shown once, also if another task prints it again."""
 
-    def __init__(self, shown: set[str]) -> None:
-        self._shown = shown
+    def __init__(self, shown: set[str], gaps: set[str]) -> None:
+        self._shown, self._gaps = shown, gaps
         self._left = 0
         self._again = False
 
     def line(self, task: str, line: str) -> OutputLine | None:
+        if GAP.fullmatch(line):
+            self._gaps.add(task)
+            self._left = 0
+            return OutputLine(f"{task} | {line}", "note")
         if self._left:
             self._left -= 1
             return None if self._again else OutputLine(line, "record")

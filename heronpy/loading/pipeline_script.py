@@ -137,7 +137,9 @@ def _values_apart() -> Iterator[TextIO]:
         try:
             yield values
         finally:
-            if _is_unread(values):  # else what is still in its buffer is an error at its end
+            try:
+                values.flush()
+            except OSError:  # what is still in its buffer must not be an error once more at its end
                 os.dup2(os.open(os.devnull, os.O_WRONLY), values.fileno())
 
 

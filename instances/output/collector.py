@@ -40,6 +40,8 @@ class PlainWays(NamedTuple):
     choices: dict[str, tuple[int, Callable[[Row], Sequence[Lane]]]]
 
 
+#: rows of a batch that are routed and counted at once, where no trees are tracked
+MOST_IN_HAND = 1000
 #: a lane, and the rows that it gets
 Piece = tuple[Lane, Sequence[Row]]
 
@@ -188,10 +190,26 @@ class Collector:
     def emit_many(self, batch: Iterable[Sequence[Any]], stream: str, edges_of: EdgesOf | None = None) -> None:
         """Route many tuples of one stream; all of them are checked before the first one leaves.
 
-        They are routed by one plan: what has not left when it changes is routed again like all that waits.
+        Rows that have not left when the plan changes are routed again like all that waits.
         """
         rows = list(map(tuple, batch))
-        outlet, frozen = self._checked(rows, stream, None)
+        _, frozen = self._checked(rows, stream, None)
+        if edges_of is not None:  # they may be one tree
+            self._emit_some(rows, frozen, stream, edges_of)
+            return
+        # Rows that wait in here are in no note of what a dead process may have held: few at a time.
+        too_large: TupleTooLarge | None = None
+        for begin in range(0, len(rows), MOST_IN_HAND):
+            some = slice(begin, begin + MOST_IN_HAND)
+            try:
+                self._emit_some(rows[some], frozen[some], stream, None)
+            except TupleTooLarge as error:
+                too_large = too_large or error
+        if too_large is not None:
+            raise too_large
+
+    def _emit_some(self, rows: list[Row], frozen: list[Row], stream: str, edges_of: EdgesOf | None) -> None:
+        outlet = self._outlets[stream]
         if self._emit_hook is None:
             routed = [_split(outlet, rows, frozen)]
         else:

@@ -10,6 +10,7 @@ from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.filling import fill
 from heronpy.instances.output.groupings import Grouping
 from heronpy.instances.output.outbox import Outbox
+from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.batches import RowBatch
 from heronpy.kernel.plans import Input, PhysicalPlan
 
@@ -69,11 +70,17 @@ class Rerouting:
         lane.rows, lane.edges = [], []
         way = self._way_of(lane)
         assert way is not None
+        too_large: TupleTooLarge | None = None
         for receiver, piece in batch.pieces(self._receivers(way, lane.channel.task, batch)):
             if receiver is None:
                 self._drop(piece)
                 continue
-            fill(self._outbox, way.grouping.lanes[receiver], piece.rows, piece.anchors)
+            try:
+                fill(self._outbox, way.grouping.lanes[receiver], piece.rows, piece.anchors)
+            except TupleTooLarge as error:  # the pieces of other receivers must leave all the same
+                too_large = too_large or error
+        if too_large is not None:
+            raise too_large
 
     def _drop(self, piece: RowBatch) -> None:
         for anchor in piece.anchors:

@@ -139,8 +139,9 @@ class Task(NamedTuple):
 
     def held_up_by(self) -> str:
         """The task whose credit emit() waits for at this moment, or nothing. Safe from any thread."""
-        culprit = self.parts.outbox.held_up_by
-        return self.parts.context.plan.task(culprit).label if culprit is not None else ""
+        culprit, plan = self.parts.outbox.held_up_by, self.parts.context.plan
+        # A plan that comes while emit() waits may have no such task any more.
+        return plan.task(culprit).label if culprit is not None and plan.has(culprit) else ""
 
     @property
     def halted(self) -> bool:

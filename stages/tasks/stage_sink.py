@@ -34,9 +34,10 @@ class StageSink(StagingSink):
 
     def process_batch(self, tuples: list[Tuple]) -> None:
         """Records of one stream, in their order."""
-        rows = self._inputs.rows(tuples)[0]
+        rows, readers = self._inputs.rows(tuples)
         with blamed_on(self._step):
-            self.writer.write(rows)
+            for _ in readers:  # a stream that was merged with itself is read twice
+                self.writer.write(rows)
 
     def prepare(self, checkpoint: int) -> bytes:
         with blamed_on(self._step):

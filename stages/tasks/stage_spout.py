@@ -90,8 +90,9 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
             chunk = self._reader.poll(BATCH)
         if chunk is None:
             return
+        if chunk.records or chunk.ended:
+            self.delegate.moved = True  # its steps may keep or drop all records
         if chunk.records:
-            self.delegate.moved = True  # its steps may keep or drop all of them
             self._logic.take(self._step.name, 0, chunk.records)
         self.state[chunk.split] = chunk.position
         if chunk.ended:

@@ -12,7 +12,7 @@ from heronpy.testing.runner_suite.case import CaseBook, CaseSteps, SuiteRun
 
 book = CaseBook()
 
-FILES, DATABASE = "files", "rows.db"
+FILES, TWICE, DATABASE = "files", "twice", "rows.db"
 COUNTS = [("or", 302), ("not", 303), ("to be", 305)]
 
 
@@ -24,6 +24,17 @@ def _lines(run: SuiteRun) -> Iterator[int]:
 @book.case(range(2000), look=_lines)
 def files_have_each_record_once(t: CaseSteps) -> None:
     t.read(range(2000), parts=3).write(sinks.files(t.folder / FILES), name=t.name("files"))
+
+
+def _twice(run: SuiteRun) -> Iterator[str]:
+    for file in (run.folder / TWICE).glob("*.txt"):
+        yield from file.read_text().split()
+
+
+@book.case(["a", "a", "b", "b"], look=_twice)
+def a_stream_that_is_merged_with_itself_is_written_twice(t: CaseSteps) -> None:
+    letters = t.read("ab")
+    letters.merge(letters, name=t.name("merge")).write(sinks.files(t.folder / TWICE), name=t.name("files"))
 
 
 def _rows(run: SuiteRun) -> list[tuple[Any, ...]]:

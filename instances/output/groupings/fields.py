@@ -35,7 +35,8 @@ class Fields(Grouping[T]):
         #: the lanes that own any group, and for each group which of them does
         receivers = sorted(set(owners))
         self._lanes = [lanes[task] for task in receivers]
-        self._places = [receivers.index(task) for task in owners]
+        places = {task: place for place, task in enumerate(receivers)}
+        self._places = [places[task] for task in owners]
         self._names = names
         self._columns = [declared.index(name) for name in names]
         self._key: Callable[[tuple[Any, ...]], object] = itemgetter(*self._columns)

@@ -93,3 +93,21 @@ def test_a_large_block_is_written_in_parts_that_no_other_line_can_divide(tmp_pat
     write(tmp_path, "printed[0]", *(part + "a note" for part in parts))
     output = ComponentOutput(LogFolder(tmp_path), printing=["printed"])
     assert [line.text for line in output.new_lines() if line.kind == "record"] == lines
+
+
+def test_records_that_were_gone_before_they_were_shown_are_noticed(tmp_path: Path) -> None:
+    output = ComponentOutput(LogFolder(tmp_path), printing=["printed"])
+    write(
+        tmp_path,
+        "printed[0]",
+        "[printed 3 lines: a1.1]",
+        "one",
+        "… 512 bytes are gone (log.max_bytes, log.files)",
+    )
+    printed(tmp_path, "printed[0]", "b2", "four")
+    assert list(output.new_lines()) == [
+        OutputLine("one", "record"),
+        OutputLine("printed[0] | … 512 bytes are gone (log.max_bytes, log.files)", "note"),
+        OutputLine("four", "record"),
+    ]
+    assert output.gaps == {"printed[0]"}

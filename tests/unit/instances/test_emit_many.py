@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from heronpy.instances.acking.anchored import Anchored
 from heronpy.instances.acking.edges import random_edges, xor_of
 from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.flow_settings import FlowSettings
+from heronpy.instances.output import collector
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.errors import TopologyError, TupleTooLarge
 from heronpy.kernel.flow.frame import DATA
@@ -39,6 +40,14 @@ rows_of = st.lists(
     ),
     max_size=60,
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_in_hand() -> Iterator[None]:
+    """Batches of the tests are routed in several parts, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(collector, "MOST_IN_HAND", 7)
+        yield
 
 
 class Uneven:
