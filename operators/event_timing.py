@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import numbers
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from heronpy.kernel.flow.watermarks import LowWatermark
@@ -12,7 +14,7 @@ from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Out
 from heronpy.operators.stamped import Stamped
 from heronpy.pipeline.graph import EventTimeOp
-from heronpy.pipeline.times import END, to_micros
+from heronpy.pipeline.times import END, to_micros, within_datetimes
 from heronpy.pipeline.watermarks import OfArrival
 
 _UNITS = {"s": 1_000_000, "ms": 1000, "us": 1}
@@ -103,7 +105,7 @@ class EventTiming:
             self._say(self._low.value, self._low.idle)
 
     def clock(self, now: int) -> None:
-        self._now = now
+        self._now = max(self._now, now)  # a clock that is set back makes nothing late
         for split in self._splits:
             self.settle(split)
 
@@ -126,7 +128,7 @@ class EventTiming:
         by, failing = self._op.by, self._failing
         source = iter(rows)
         try:
-            return [self._micros(by(row)) for row in source]
+            return [within_datetimes(self._micros(by(row))) for row in source]
         except Exception as error:
             raise failing.within(error, rows, source) from error
 
@@ -139,4 +141,12 @@ class EventTiming:
         if self._op.unit is None:
             msg = f"{time!r} has no unit: event_time(…, unit='ms'), or an aware datetime"
             raise ValueError(msg)
-        return int(time * _UNITS[self._op.unit])
+        if not _is_number(time):
+            msg = f"{time!r} is no number: with unit={self._op.unit!r} times are numbers"
+            raise TypeError(msg)
+        found: int = round(time * _UNITS[self._op.unit])
+        return found
+
+
+def _is_number(time: object) -> bool:
+    return isinstance(time, int | float | Decimal | numbers.Real)

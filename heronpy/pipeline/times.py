@@ -23,6 +23,17 @@ def to_micros(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
 
+_LEAST, _MOST = ((time - _EPOCH) // _MICROSECOND for time in (_FIRST, _LAST))
+
+
+def within_datetimes(micros: int) -> int:
+    """The time of a record, which is behind the first and before the last datetime."""
+    if _LEAST < micros < _MOST:
+        return micros
+    msg = f"the time {micros:,} µs is before the year 1 or behind 9999: give event_time the unit of its times"
+    raise ValueError(msg)
+
+
 @functools.lru_cache(maxsize=1024)
 def to_datetime(micros: int) -> datetime:
     """In UTC; what no datetime can be is the first or the last of them."""

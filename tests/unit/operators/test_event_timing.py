@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from heronpy.operators.event_timing import EventTiming
-from heronpy.operators.failing import Failing
+from heronpy.operators.failing import Failing, StepFailed
 from heronpy.pipeline.graph import EventTimeOp, Site, Step
 from heronpy.pipeline.times import END
 from heronpy.pipeline.watermarks import ARRIVAL, BoundedDisorder, Watermarks, percentile
@@ -33,7 +34,7 @@ class Timed:
     def _say(self, watermark: int, idle: bool) -> None:
         self.said.append((END if watermark == END else watermark // SECOND, idle))
 
-    def give(self, split: str, *times: int) -> None:
+    def give(self, split: str, *times: Any) -> None:
         self._timing.arrives(split, None, caught_up=True)
         self._timing.take(0, times)
 
@@ -133,6 +134,35 @@ def test_the_time_of_arrival_always_moves() -> None:
     assert timed.watermark() == NOW + 10
 
 
+def test_a_clock_that_is_set_back_makes_nothing_late() -> None:
+    timed = Timed(ARRIVAL)
+    timed.now -= 10
+    timed.wait(0)
+    timed.give("a", 1)
+    assert [row.time // SECOND for row in timed.rows] == [NOW]
+
+
+def test_fractions_of_a_second_are_rounded() -> None:
+    timed = Timed(BoundedDisorder(0))
+    timed.give("a", 1.000001, 4.35, 2)
+    assert [row.time for row in timed.rows] == [1_000_001, 4_350_000, 2_000_000]
+
+
+@pytest.mark.parametrize(
+    ("time", "reason"),
+    [
+        (NOW * SECOND, r"ValueError: .* give event_time the unit of its times"),
+        (datetime.max.replace(tzinfo=UTC), "ValueError: .* behind 9999"),
+        (datetime.min.replace(tzinfo=UTC), "ValueError: .* before the year 1"),
+        ("17", "TypeError: '17' is no number: with unit='s' times are numbers"),
+    ],
+)
+def test_a_time_that_cannot_be_one_is_refused_with_its_record(time: Any, reason: str) -> None:
+    timed = Timed(BoundedDisorder(0))
+    with pytest.raises(StepFailed, match=rf"^step 'timed' failed at .*: {reason}.*, for the record "):
+        timed.give("a", 1, time)
+
+
 def test_a_percentile_of_lateness_leaves_the_stragglers_behind() -> None:
     """One of a hundred records is 500 s late, the others up to 5 s: 90 % keep to about 5 s."""
     timed = Timed(percentile(90))
@@ -142,6 +172,20 @@ def test_a_percentile_of_lateness_leaves_the_stragglers_behind() -> None:
             timed.give(split, second - late)
     timed.wait(0)
     assert 1999 - 5 * 1.2 <= timed.watermark() <= 1999 - 3
+
+
+def test_a_split_that_has_ended_does_not_speak_for_one_that_is_silent() -> None:
+    """History that ends beside a quiet live stream: what the live one brings later is not late."""
+    timed = Timed(BoundedDisorder(0), idle=30)
+    timed.give("a", 100)
+    timed.give("b", 90)
+    timed.wait(31)
+    timed.end("a")
+    assert timed.last() == (90, True)
+    timed.give("b", 110)
+    assert timed.last() == (110, False)
+    timed.end("b")
+    assert timed.last() == (END, False)
 
 
 @pytest.mark.parametrize("idle", [None, 30])
