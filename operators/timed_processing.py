@@ -49,6 +49,8 @@ class TimedProcessing:
         self._op, self._out, self._sides, self._failing, self.states = op, out, sides, failing, states
         self._timed = timed
         self._watermark, self._now, self._time = BEGINNING, 0, BEGINNING
+        #: event time of the newest record of all keys
+        self._newest = BEGINNING
         self._timers: list[Entry] = []
         self._alarms: list[Entry] = []
         self._number = 0
@@ -58,6 +60,7 @@ class TimedProcessing:
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         for key, row in rows:
             self._time, value = (row.time, row.value) if self._timed else (self._watermark, row)
+            self._newest = max(self._newest, self._time)
             cell = self.states.get(key)
             if cell is None:
                 cell = self._begin(key, row)
@@ -86,6 +89,9 @@ class TimedProcessing:
         return self._time, self._watermark
 
     def set_timer(self, at: int, tag: str) -> None:
+        if not self._timed:
+            msg = "the stream has no event time, so this timer never fires: use context.alarm, or event_time"
+            raise TypeError(msg)
         self._set(self._timers, self._cell().timers, at, self._context.key, tag)
 
     def set_alarm(self, after: int, tag: str) -> None:
@@ -100,7 +106,9 @@ class TimedProcessing:
         if self._op.on_timer is None:
             msg = "a timer needs process(…, on_timer=fn)"
             raise TypeError(msg)
-        cell: KeyCell = self.states[self._context.key]
+        cell: KeyCell | None = self.states.get(self._context.key)
+        if cell is None:  # the function has called `clear`, and begins anew
+            cell = self.states[self._context.key] = KeyCell(self._op.state())
         return cell
 
     def _set(
@@ -118,6 +126,7 @@ class TimedProcessing:
     def _fire(self, index: list[Entry], until: int) -> None:
         """What is due, and what is set meanwhile for a time that has come; entries that no cell confirms are
         of timers that were moved, cancelled or forgotten."""
+        before, again = self._number, set[tuple[Hashable, str]]()
         while index and index[0][0] <= until:
             time, number, key, tag = heapq.heappop(index)
             cell = self.states.get(key)
@@ -126,18 +135,27 @@ class TimedProcessing:
                 continue
             del own[tag]
             if tag is None:
-                self._expire(key, cell, until)
-            else:
-                self._time = time if index is self._timers else self._watermark
-                timer = Timer(to_datetime(time), tag)
-                assert self._op.on_timer is not None
-                self._call(key, timer, functools.partial(self._op.on_timer, cell.state, timer, self._context))
+                self._expire(key, cell, time)
+                continue
+            if until == END and number > before and time > self._newest:
+                if (key, tag) in again:
+                    continue  # a timer that always sets itself again would have no end
+                again.add((key, tag))
+            if index is self._timers:
+                self._watermark = max(self._watermark, time)
+            self._on_timer(key, cell, time if index is self._timers else self._watermark, time, tag)
 
-    def _expire(self, key: Hashable, cell: KeyCell, until: int) -> None:
+    def _on_timer(self, key: Hashable, cell: KeyCell, event_time: int, at: int, tag: str) -> None:
+        assert self._op.on_timer is not None
+        self._time, timer = event_time, Timer(to_datetime(at), tag)
+        about = Stamped(event_time, timer) if self._timed else timer
+        self._call(key, about, functools.partial(self._op.on_timer, cell.state, timer, self._context))
+
+    def _expire(self, key: Hashable, cell: KeyCell, time: int) -> None:
         """A key that had records since its timer was set waits again, from the newest."""
         assert self._op.ttl is not None
         due = cell.touched + self._op.ttl
-        if due <= until or until == END:
+        if due <= time:
             del self.states[key]
         else:
             self._set(self._timers, cell.timers, due, key, None)

@@ -14,9 +14,11 @@ from support.pipelines.scripted import ScriptedSource
 from heronpy import UserError
 from heronpy.kernel.plugin import UnsupportedOnRunner
 from heronpy.operators.failing import Failing
+from heronpy.operators.stamped import Stamped
 from heronpy.operators.timed_processing import TimedProcessing
 from heronpy.pipeline import Context, Pipeline, Stream, Timer, sinks, sources, tumbling
 from heronpy.pipeline.graph import ProcessOp, Site, Step
+from heronpy.pipeline.times import END, to_micros
 from heronpy.stages.found_pipeline import PlannedPipeline
 from heronpy.stages.stage_topology import topology_of
 
@@ -87,14 +89,25 @@ def test_a_key_is_forgotten_when_nothing_came_for_its_time_to_live() -> None:
 
 
 class Driven:
-    """A process step that is driven by hand; times are microseconds."""
+    """A process step that is driven by hand; the time of the clock is in microseconds."""
 
-    def __init__(self, fn: Any, on_timer: Any) -> None:
-        self.made: list[Any] = []
-        op = ProcessOp(list, fn, on_timer)
+    def __init__(self, fn: Any, on_timer: Any, *, ttl: int | None = None, timed: bool = False) -> None:
+        self.out: list[Any] = []
+        op = ProcessOp(list, fn, on_timer, ttl)
         failing = Failing(Step("p", op, (), bounded=False, site=Site("script.py", 1)))
-        self.step = TimedProcessing(op, self.made.extend, {}, failing, {}, timed=False)
+        self.step = TimedProcessing(op, self.out.extend, {}, failing, {}, timed=timed)
         self.step.clock(1_000_000)
+
+    @property
+    def made(self) -> list[Any]:
+        return [one.value if isinstance(one, Stamped) else one for one in self.out]
+
+    def give(self, key: str, *seconds: int) -> None:
+        """Records whose value is the second of their event time."""
+        self.step.take(0, [(key, Stamped(to_micros(at(second)), second)) for second in seconds])
+
+    def advance(self, second: int) -> None:
+        self.step.advance(to_micros(at(second)))
 
 
 def test_alarms_go_by_the_wall_clock_and_the_last_one_of_a_tag_counts() -> None:
@@ -124,16 +137,85 @@ def test_a_timer_for_a_time_that_has_come_fires_in_the_same_pass_and_once() -> N
             context.timer(timer.at + timedelta(seconds=1), "second")
         return [timer.tag]
 
-    def fn(state: list[Any], word: str, context: Context[str]) -> list[Any]:
+    def fn(state: list[Any], second: int, context: Context[str]) -> list[Any]:
         context.timer(at(1), "first")
         return []
 
-    driven = Driven(fn, again)
-    driven.step.take(0, [("k", "a")])
-    driven.step.advance(int(at(5).timestamp()) * 1_000_000)
+    driven = Driven(fn, again, timed=True)
+    driven.give("k", 0)
+    driven.advance(5)
     assert driven.made == ["first", "second"]
-    driven.step.take(0, [("k", "b")])
+    driven.give("k", 5)
     assert driven.made == ["first", "second", "first", "second"]
+
+
+@pytest.mark.parametrize("until", [to_micros(at(30)), END])
+def test_a_jump_of_the_watermark_fires_what_lies_before_the_time_to_live(until: int) -> None:
+    """Records at 0 and 9 keep the key until 19: its timer at 12 is due, the one at 20 is forgotten."""
+
+    def fn(state: list[Any], second: int, context: Context[str]) -> list[Any]:
+        context.timer(at(12), "in time")
+        context.timer(at(20), "forgotten")
+        return []
+
+    def tell(state: list[Any], timer: Timer, context: Context[str]) -> list[Any]:
+        return [(timer.tag, (context.watermark - NOON).seconds)]
+
+    driven = Driven(fn, tell, ttl=10_000_000, timed=True)
+    driven.give("k", 0, 9)
+    driven.step.advance(until)
+    assert driven.made == [("in time", 12)]
+    assert driven.step.states == {}
+
+
+def test_a_timer_that_sets_itself_again_ends_with_the_input() -> None:
+    """It goes on up to the newest record, and once more behind the timer that was set: a session that looks
+    when its last record came is closed, and a clock that ticks stops."""
+
+    def fn(state: list[int], second: int, context: Context[str]) -> list[Any]:
+        if not state:
+            context.timer(context.timestamp + timedelta(seconds=10))
+        state.append(second)
+        return []
+
+    def tick(state: list[int], timer: Timer, context: Context[str]) -> list[Any]:
+        context.timer(timer.at + timedelta(seconds=10))
+        return [(context.key, (timer.at - NOON).seconds)]
+
+    driven = Driven(fn, tick, timed=True)
+    driven.give("x", 0, 9, 25)
+    driven.give("y", 24)
+    driven.step.advance(END)
+    assert driven.made == [("x", 10), ("x", 20), ("x", 30), ("y", 34), ("y", 44)]
+
+
+def test_a_key_that_was_cleared_can_wait_again() -> None:
+    def fn(state: list[int], second: int, context: Context[str]) -> list[Any]:
+        state.append(second)
+        context.clear()
+        context.cancel("other")
+        context.timer(at(5))
+        return []
+
+    driven = Driven(fn, lambda state, timer, context: [(timer.at, list(state))], timed=True)
+    driven.give("k", 1)
+    driven.advance(5)
+    assert driven.made == [(at(5), [])]
+
+
+def test_a_timer_that_fails_is_set_aside_with_its_time() -> None:
+    p, kept, aside = Pipeline("p"), sinks.collected(), sinks.collected()
+
+    def fail(auction: Auction, timer: Timer, context: Context[str]) -> Iterator[Any]:
+        raise ValueError(timer.tag)
+
+    bids = timed(p, [("x", 1, 5)], [("x", 12, 8)])
+    closed = bids.key_by(lambda one: one[0]).process(Auction, bid, on_timer=fail, on_error="aside")
+    closed.write(kept)
+    failed = closed.errors
+    failed.window(tumbling("10s")).count().map(lambda r: (r.window.end, r.value)).write(aside)
+    p.run()
+    assert (kept.records, aside.records) == ([], [(at(20), 1)])
 
 
 def test_time_that_is_not_there_is_named() -> None:
@@ -148,6 +230,12 @@ def test_time_that_is_not_there_is_named() -> None:
     p = Pipeline("p")
     p.read(sources.items(["to"])).key_by(len).process(list[Any], asks).write(sinks.printed())
     with pytest.raises(UserError, match="TypeError: this process has neither event time nor on_timer"):
+        p.run()
+
+    p = Pipeline("p")
+    by_length = p.read(sources.items(["to"])).key_by(len)
+    by_length.process(list[Any], asks, on_timer=lambda s, t, c: ["never"]).write(sinks.printed())
+    with pytest.raises(UserError, match="TypeError: the stream has no event time, so this timer never fires"):
         p.run()
 
 
