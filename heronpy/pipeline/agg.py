@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import builtins
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -230,6 +231,11 @@ def reduce(fn: Callable[[T, T], T]) -> Aggregate[T, tuple[T, ...], T]:
     return Aggregate("reduce", tuple, lambda a, r: combine(a, (r,)), lambda a: a[0], combine)
 
 
+def _as_it_is_now(accumulator: A) -> A:
+    """Results stay what they were when `add` goes on to change the accumulator."""
+    return copy.copy(accumulator) if isinstance(accumulator, list | dict | set) else accumulator
+
+
 def fold(
     create: Callable[[], A], add: Callable[[A, T], A], combine: Callable[[A, A], A] | None = None
 ) -> Aggregate[T, A, A]:
@@ -238,7 +244,7 @@ def fold(
     >>> fold(str, lambda text, letter: letter + text).over("abc")
     'cba'
     """
-    return Aggregate("fold", create, add, _same, combine)
+    return Aggregate("fold", create, add, _as_it_is_now, combine)
 
 
 def of(**parts: Aggregate[T, Any, Any]) -> Aggregate[T, tuple[Any, ...], dict[str, Any]]:

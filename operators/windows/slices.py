@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from heronpy.operators.windows.sliding_totals import Deducted, TwoStacks
+from heronpy.operators.windows.sliding_totals import Deducted, TwoStacks, changes_left, inexact
 from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowRules
 from heronpy.pipeline.times import END
 from heronpy.pipeline.triggers import AtWatermark
@@ -30,8 +30,8 @@ class KeySlices:
         self.until = 0
         #: the end of the window that comes next
         self.next = NEVER
-        #: windows that may still be refined → number and value of their last pane
-        self.panes: dict[Bounds, tuple[int, Any]] = {}
+        #: windows that may still be refined → their last pane, with its value if it has to be taken back
+        self.panes: dict[Bounds, Fired] = {}
         self.wake = self.alarm = NEVER
 
 
@@ -50,6 +50,7 @@ class SliceCore:
         assert rules.aggregate.combine is not None
         self._rules, self._windows, self._aggregate = rules, rules.windows, rules.aggregate
         self._combine, self._deduct = rules.aggregate.combine, rules.aggregate.deduct
+        self._changes_left: bool | None = None
         self._slice = math.gcd(rules.windows.size, rules.windows.every)
 
     def create(self) -> KeySlices:
@@ -114,7 +115,7 @@ class SliceCore:
 
     def _refine(self, state: KeySlices, bounds: Bounds, element: Element, fired: list[Fired]) -> None:
         panes, aggregate = self._rules.panes, self._aggregate
-        index, before = state.panes.get(bounds, (-1, None))
+        before = state.panes.get(bounds)
         if panes == "discarding":
             total = aggregate.add(aggregate.create(), element.value)
         else:
@@ -122,12 +123,24 @@ class SliceCore:
             inside = [state.slices[start] for start in starts if start in state.slices]
             total = inside[0]
             for one in inside[1:]:
-                total = self._combine(total, one)
-        if panes == "retracting" and index >= 0:
-            fired.append(Fired(bounds, before, "late", index + 1, retracts=True, time=bounds[1] - 1))
-        value = aggregate.finish(total)
-        fired.append(Fired(bounds, value, "late", index + 1, time=bounds[1] - 1))
-        state.panes[bounds] = index + 1, value if panes == "retracting" else None
+                total = self._combined(total, one)
+        if panes == "retracting" and before is not None:
+            fired.append(before._replace(retracts=True))
+        number = 0 if before is None else before.number + 1
+        self._show(state, Fired(bounds, aggregate.finish(total), "late", number, time=bounds[1] - 1), fired)
+
+    def _show(self, state: KeySlices, pane: Fired, fired: list[Fired]) -> None:
+        fired.append(pane)
+        if not pane.last:
+            retracting = self._rules.panes == "retracting"
+            state.panes[pane.bounds] = pane if retracting else pane._replace(value=None)
+
+    def _combined(self, left: Any, right: Any) -> Any:
+        """Both, which stay as they are: a `combine` that changes its left side gets one of its own."""
+        create = self._aggregate.create
+        if self._changes_left is None:
+            self._changes_left = changes_left(create, self._combine)
+        return self._combine(self._combine(create(), left) if self._changes_left else left, right)
 
     def _on_time(self, state: KeySlices, fired: list[Fired]) -> None:
         """The window that comes next: slices enter, it speaks, and those that leave it do so at once."""
@@ -137,14 +150,12 @@ class SliceCore:
         sliding = state.sliding
         assert sliding is not None
         if sliding.starts:
-            value = self._aggregate.finish(sliding.total(self._combine))
+            value = self._aggregate.finish(sliding.total(self._combined))
             last = not self._rules.lateness
-            fired.append(Fired((begin, end), value, "on_time", 0, last, time=end - 1))
-            if not last:
-                state.panes[begin, end] = 0, value if self._rules.panes == "retracting" else None
+            self._show(state, Fired((begin, end), value, "on_time", 0, last, time=end - 1), fired)
         while sliding.starts and sliding.starts[0] < begin + every:
             start = sliding.starts[0]
-            sliding.leave(start, state.slices, self._combine, self._deduct)
+            sliding.leave(start, state.slices, self._combined, self._deduct)
             if not self._rules.lateness:
                 del state.slices[start]
         if sliding.starts:
@@ -160,8 +171,17 @@ class SliceCore:
             state.until = begin
         for start in range(state.until, end, self._slice):
             if start in state.slices:
-                state.sliding.enter(start, state.slices, self._combine)
+                if isinstance(state.sliding, Deducted) and inexact(state.slices[start]):
+                    state.sliding = self._anew(state, state.sliding.starts)
+                state.sliding.enter(start, state.slices, self._combined)
         state.until = end
+
+    def _anew(self, state: KeySlices, starts: list[int]) -> TwoStacks:
+        """The same slices, of which none will be deducted."""
+        stacks = TwoStacks()
+        for start in starts:
+            stacks.enter(start, state.slices, self._combined)
+        return stacks
 
     def _last_end(self, start: int) -> int:
         windows = self._windows

@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
 
 #: start of a slice → its accumulator
 Slices: TypeAlias = Mapping[int, Any]
 Two: TypeAlias = Callable[[Any, Any], Any]
 
+#: accumulators that no function can change
+_VALUES: Final = (int, float, complex, Decimal, str, bytes, frozenset, type(None))
+
+
+def inexact(accumulator: Any) -> bool:
+    """Whether adding to it rounds, so that what was added cannot be deducted: 1e16 + 1 - 1e16 is 0."""
+    if isinstance(accumulator, tuple):
+        return any(map(inexact, accumulator))
+    return isinstance(accumulator, float | complex | Decimal)
+
+
+def changes_left(create: Callable[[], Any], combine: Two) -> bool:
+    """Whether `combine` gives back its left side, with the right one in it."""
+    left = create()
+    return _changeable(left) and _is_left(combine(left, create()), left)
+
+
+def _changeable(accumulator: Any) -> bool:
+    if isinstance(accumulator, tuple):
+        return any(map(_changeable, accumulator))
+    return not isinstance(accumulator, _VALUES)
+
+
+def _is_left(combined: Any, left: Any) -> bool:
+    if isinstance(left, tuple) and isinstance(combined, tuple):
+        return any(map(_is_left, combined, left))
+    return combined is left and _changeable(left)
+
 
 class Deducted:
-    """For aggregates that deduct: one operation when a slice enters, one when it leaves."""
+    """For aggregates that deduct, and exactly: one operation when a slice enters, one when it leaves."""
 
     __slots__ = ("_total", "starts")
 

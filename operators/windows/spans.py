@@ -26,7 +26,6 @@ class OpenWindow:
         "records",
         "shown",
         "trigger",
-        "value",
     )
 
     def __init__(self, accumulator: Any, trigger: Any) -> None:
@@ -39,8 +38,8 @@ class OpenWindow:
         self.newest = BEGINNING
         #: the watermark has passed its end
         self.passed = False
-        #: whether a pane was shown, and its value, for what has to be taken back
-        self.shown, self.value = False, None
+        #: the pane that was shown last, if it has to be taken back
+        self.shown: Fired | None = None
         #: panes of windows that have become part of this one, to be taken back with its next pane
         self.owed: list[Fired] = []
 
@@ -147,17 +146,18 @@ class SpanCore:
             return
         time = window.newest if bounds[1] == END else bounds[1] - 1
         fired += window.owed
-        if panes == "retracting" and window.shown:
-            fired.append(Fired(bounds, window.value, timing, window.index, retracts=True, time=time))
-        window.owed, window.shown = [], False
+        if window.shown is not None:
+            fired.append(window.shown._replace(retracts=True, time=time))
+        window.owed, window.shown = [], None
         if panes != "discarding" and not window.records:
             window.new = 0  # all that was in it has been taken back
             return
         value = aggregate.finish(window.accumulator)
-        fired.append(Fired(bounds, value, timing, window.index, last, time=time))
+        pane = Fired(bounds, value, timing, window.index, last, time=time)
+        fired.append(pane)
         window.new, window.index = 0, window.index + 1
         if panes == "retracting":
-            window.shown, window.value = True, value
+            window.shown = pane
         elif panes == "discarding":
             window.accumulator = aggregate.create()
 
@@ -191,10 +191,9 @@ class SpanCore:
             united.index = max(united.index, window.index)
             united.newest = max(united.newest, window.newest)
             united.owed += window.owed
-            if window.shown and part == whole:
-                united.shown, united.value = True, window.value
-            elif window.shown:
-                back = Fired(part, window.value, "late" if window.passed else "early", window.index)
-                united.owed.append(back._replace(retracts=True, time=part[1] - 1))
+            if part == whole:
+                united.shown = window.shown
+            elif window.shown is not None:
+                united.owed.append(window.shown._replace(retracts=True))
         state.open[whole] = united
         state.wake = min(state.wake, self._wake(whole, united))

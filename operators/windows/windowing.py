@@ -77,10 +77,10 @@ class Windowing:
         results = Flowing(self._out)
         for time, key in self._calendar.due(watermark):
             self._wake(key, time, results)
-        self.watermark = watermark
         if watermark == END:
             for key in list(self.states):
                 self._wake(key, END, results)
+        self.watermark = watermark
         results.flush()
 
     def clock(self, now: int) -> None:
@@ -89,12 +89,17 @@ class Windowing:
         results = Flowing(self._out)
         for time, key in self._alarms.due(now):
             state = self.states.get(key)
-            if state is not None and state.alarm <= time:
-                fired: list[Fired] = []
-                wake = state.wake
-                self._core.clock(state, self.watermark, now, fired)
+            if state is None:
+                continue
+            fired: list[Fired] = []
+            wake = state.wake
+            if state.alarm <= time:
+                try:
+                    self._core.clock(state, self.watermark, now, fired)
+                except Exception as error:
+                    raise self._failing.for_key(error, key) from error
                 results.add(self._results(key, fired))
-                self._settle(key, state, wake, NEVER)
+            self._settle(key, state, wake, NEVER)  # an alarm that was put off is entered again
         results.flush()
 
     def end(self) -> None:
@@ -134,9 +139,11 @@ class Windowing:
         made = []
         for pane in fired:
             window, which = window_of(pane.bounds), Pane(pane.number, pane.timing, pane.last)
+            # without an end of its own, a result is of the present: behind the watermark it would be late
+            time = max(pane.time, self.watermark) if pane.bounds[1] == END else pane.time
             for value in self._values(pane):
                 result = Result(key, value, window, which, pane.retracts)
-                made.append(Stamped(pane.time, result, pane.retracts))
+                made.append(Stamped(time, result, pane.retracts))
         return made
 
     def _values(self, pane: Fired) -> Iterable[Any]:

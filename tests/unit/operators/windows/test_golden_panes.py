@@ -7,14 +7,17 @@ then the record.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 from support.pipelines.window_script import WindowScript, at, op_of, shown
 
+from heronpy.operators.failing import StepFailed
+from heronpy.pipeline import agg
 from heronpy.pipeline.times import END
-from heronpy.pipeline.triggers import at_count, at_watermark, every
-from heronpy.pipeline.windows import everything, sessions, tumbling
+from heronpy.pipeline.triggers import after, at_count, at_watermark, every
+from heronpy.pipeline.windows import everything, sessions, sliding, tumbling
 
 RECORDS = [
     ("12:00:26", "12:05:19", 5),
@@ -185,6 +188,55 @@ def test_sessions_take_back_what_they_have_become_part_of() -> None:
         "12:09: [12:06:39,12:07:40) -3, [12:06:39,12:08:27) 11e",
         "12:10: [12:06:39,12:08:27) -11, [12:06:39,12:08:47) 12e",
     ]
+
+
+@pytest.mark.parametrize("windows", [fixed, sliding("4m", every="2m")])
+def test_what_takes_a_pane_back_names_that_pane(windows: Any) -> None:
+    script = WindowScript(op_of(windows, lateness=TEN_MINUTES, panes="retracting"))
+    script.record(at("12:00:26"), 5)
+    script.step.advance(at("12:02"))
+    script.record(at("12:01:26"), 9)
+    panes = [r for r in script.results() if shown(r.window.end) == "12:02"]
+    assert [(r.value, r.retracts, r.pane.index, r.pane.timing) for r in panes] == [
+        (5, False, 0, "on_time"),
+        (5, True, 0, "on_time"),
+        (14, False, 1, "late"),
+    ]
+
+
+def test_an_alarm_is_kept_when_the_window_that_had_the_first_one_closes() -> None:
+    """Both windows would speak 10 s behind their first record; the first is closed 3 s before that."""
+    script = WindowScript(op_of(fixed, trigger=at_watermark(early=after("10s"))))
+    script.step.clock(at("12:05"))
+    script.record(at("12:01"), 1)
+    script.step.clock(at("12:05:05"))
+    script.record(at("12:03"), 2)
+    script.step.clock(at("12:05:07"))
+    script.step.advance(at("12:02"))
+    script.step.clock(at("12:05:11"))
+    script.step.clock(at("12:05:15"))
+    assert [(r.value, r.pane.timing) for r in script.results()] == [(1, "on_time"), (2, "early")]
+
+
+def test_an_error_in_a_pane_that_the_clock_asks_for_names_step_and_key() -> None:
+    broken = dataclasses.replace(agg.count(), finish=lambda count: 1 // (count - 1))
+    script = WindowScript(op_of(fixed, broken, trigger=every("1m")))
+    script.step.clock(at("12:05"))
+    script.record(at("12:01"), 1)
+    with pytest.raises(StepFailed, match=r"^step 'windowed' failed at .*ZeroDivision.*, for the key 'k'$"):
+        script.step.clock(at("12:06"))
+
+
+def test_what_is_found_over_all_time_is_of_the_present() -> None:
+    """The record is older than the watermark, which a window behind this one has seen too."""
+    script = WindowScript(op_of(everything(), trigger=every("1m")))
+    script.step.advance(at("12:04"))
+    script.record(at("12:01"), 1)
+    script.step.clock(at("12:06"))
+    script.record(at("12:02"), 1)
+    script.step.advance(at("12:05"))
+    script.step.advance(END)
+    assert [stamped.time for stamped in script.made] == [at("12:04"), at("12:05")]
 
 
 def test_what_is_late_and_read_by_no_step_is_counted_with_a_reason() -> None:

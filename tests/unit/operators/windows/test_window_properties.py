@@ -162,17 +162,32 @@ def counted(aggregate: Aggregate[Any, Any, Any], calls: Counter[str]) -> Aggrega
     return dataclasses.replace(aggregate, **functions)
 
 
+def _update(one: Counter[int], other: Counter[int]) -> Counter[int]:
+    """Changes the accumulator that it is given, as folds do."""
+    one.update(other)
+    return one
+
+
+def _counted_in(one: Counter[int], value: int) -> Counter[int]:
+    one[value] += 1
+    return one
+
+
 AGGREGATES: dict[str, Aggregate[int, Any, Any]] = {
     "sum": agg.sum(lambda value: value),
     "mean": agg.mean(lambda value: value),
     "max": agg.max(lambda value: value),
     "top": agg.top(2, by=lambda value: value),
 }
+CHANGING: dict[str, Aggregate[int, Any, Any]] = {
+    "fold": agg.fold(Counter[int], _counted_in, _update),
+    "fold among others": agg.of(n=agg.count(), each=agg.fold(Counter[int], _counted_in, _update)),
+}
 
 
 @settings(max_examples=200)
 @given(
-    name=st.sampled_from(sorted(AGGREGATES)),
+    name=st.sampled_from(sorted(AGGREGATES | CHANGING)),
     panes=st.sampled_from(["accumulating", "discarding", "retracting"]),
     arrivals=records,
     lag=st.integers(0, 30),
@@ -182,7 +197,7 @@ def test_slices_show_what_a_copy_for_each_window_shows(
     name: str, panes: str, arrivals: list[tuple[int, int, str]], lag: int, lateness: int
 ) -> None:
     for windows in (sliding("10s", every="5s"), sliding("10s", every="4s")):
-        op = op_of(windows, AGGREGATES[name], lateness=lateness * SECOND, panes=panes)
+        op = op_of(windows, (AGGREGATES | CHANGING)[name], lateness=lateness * SECOND, panes=panes)
         by_slices, by_copies = WindowScript(op), WindowScript(op, copies=True)
 
         def order(result: Any) -> Any:
@@ -208,6 +223,26 @@ def test_a_slide_costs_at_most_three_combines_per_key(name: str) -> None:
     assert calls["combine"] + calls["deduct"] <= 3 * slides
     if AGGREGATES[name].deduct is not None:
         assert calls["combine"] + calls["deduct"] <= 2 * slides
+
+
+@pytest.mark.parametrize("mean", [False, True])
+def test_a_large_number_that_leaves_a_window_takes_nothing_with_it(mean: bool) -> None:
+    by: Callable[[float], float] = lambda value: value  # noqa: E731 - as users write it
+    for large in (1e16, float("inf")):
+        script = WindowScript(op_of(sliding("2s", every="1s"), agg.mean(by) if mean else agg.sum(by)))
+        for second, value in enumerate([0, large, 1, 1, 1]):
+            script.record(second * SECOND, value)
+        sums = [0, large, large, 2, 2, 1]
+        means = [0, large / 2, large / 2, 1, 1, 1]
+        assert [result.value for result in script.finish()] == (means if mean else sums)
+
+
+def test_panes_of_a_fold_stay_what_they_were() -> None:
+    op = op_of(tumbling("10s"), CHANGING["fold"], trigger=at_count(1))
+    script = WindowScript(op)
+    for value in (7, 8):
+        script.record(0, value)
+    assert [result.value for result in script.finish()] == [{7: 1}, {7: 1, 8: 1}]
 
 
 def test_a_jump_of_fifty_years_costs_what_has_data() -> None:
