@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from heronpy.kernel.config.units import format_duration
 from heronpy.pipeline.graph import (
     ENDS,
     STATEFUL,
@@ -15,12 +16,14 @@ from heronpy.pipeline.graph import (
     Graph,
     HashJoinOp,
     PartialOp,
+    ProcessOp,
     ReadOp,
     Step,
     StepInput,
     TableOp,
     WindowOp,
 )
+from heronpy.pipeline.windows import EverythingWindow
 from heronpy.planner.component_ends import adapted
 from heronpy.planner.edge_keys import keyed
 from heronpy.planner.exchanges import exchanged
@@ -57,11 +60,20 @@ class PlannedStage:
         kept = self.stateful
         if not kept:
             return "split positions" if self.kind == "spout" else "-"
-        if all(isinstance(s.op, WindowOp) for s in kept):
-            return "windows of keys" if any(i.key for _, i in self.inputs) else "windows"
+        if all(isinstance(s.op, WindowOp) for s in kept) and not any(i.key for _, i in self.inputs):
+            return "one window, never closes" if any(map(_never_closes, kept)) else "windows"
         if all(isinstance(s.op, AggregateOp | FinalOp) and not s.op.keyed for s in kept):
             return "one value, ends with the input"
-        return "keyed, ends with the input" if kept[0].bounded else "keyed, grows with keys"
+        closing = [s for s in kept if isinstance(s.op, WindowOp) and not _never_closes(s)]
+        if len(closing) == len(kept):
+            return "windows of keys"
+        if kept[0].bounded:
+            return "keyed, ends with the input"
+        forgotten = [s.op.ttl for s in kept if isinstance(s.op, ProcessOp) and s.op.ttl is not None]
+        if len(forgotten) + len(closing) < len(kept):
+            return "keyed, grows with keys"
+        ttl = format_duration(max(forgotten) / 1_000_000)
+        return f"{'windows of keys; ' if closing else ''}keyed, forgotten after {ttl}"
 
     def tasks(self, cores: int, splits: Mapping[str, int]) -> int:
         """How many it has: what was asked for, else by its source's splits and the cores of the machine."""
@@ -106,6 +118,12 @@ def stages(graph: Graph) -> tuple[PlannedStage, ...]:
     for step in graph.steps:
         steps.setdefault(step.stage, []).append(step)
     return tuple(PlannedStage(name, tuple(of_it)) for name, of_it in steps.items())
+
+
+def _never_closes(step: Step) -> bool:
+    """Whether it is a window of all time over a stream that does not end."""
+    op = step.op
+    return isinstance(op, WindowOp) and isinstance(op.windows, EverythingWindow) and not step.bounded
 
 
 def phase(step: Step) -> Literal["", "¹", "²"]:

@@ -11,7 +11,8 @@ import pytest
 from support.pipelines.endless import EndlessSource
 
 from heronpy import UserError
-from heronpy.pipeline import Context, Pipeline, Stream, agg, sinks, sources
+from heronpy.pipeline import Context, Pipeline, Stream, agg, everything, sinks, sources, tumbling
+from heronpy.pipeline.triggers import at_count
 from heronpy.planner.drawings import dot, mermaid, plan_json
 from heronpy.planner.explain import explained
 from heronpy.planner.planning import planned, stages
@@ -214,6 +215,26 @@ def test_state_of_a_stream_that_never_ends_is_not_refused_and_the_plan_says_that
     steps[word]().write(sinks.printed())
     (row,) = (line for line in plan_of(p).splitlines() if line.startswith("kept "))
     assert row.endswith("fields(key_by:len) from clicks  keyed, grows with keys")
+
+
+def test_the_plan_says_which_state_of_a_stream_that_never_ends_does_not_grow() -> None:
+    p = Pipeline("clicks")
+    clicks = p.read(EndlessSource(), name="clicks").event_time(len, unit="s", lag="0s")
+    by_len = clicks.key_by(len, name="len")
+    all_time = clicks.window(everything(), trigger=at_count(10))
+    last = clicks.key_by(str, name="str").process(
+        list[str], lambda s, click, c: [click], ttl="1m", name="last"
+    )
+    last.write(sinks.printed())
+    all_time.count(name="all").write(sinks.printed())
+    by_len.window(everything(), trigger=at_count(10)).count(name="per-key").write(sinks.printed())
+    clicks.key_by(hash).window(tumbling("1m")).count(name="minutes").write(sinks.printed())
+    assert {stage.name: stage.state for stage in stages(planned(p.graph())) if stage.stateful} == {
+        "last": "keyed, forgotten after 1m",
+        "all": "one window, never closes",
+        "per-key": "keyed, grows with keys",
+        "minutes": "windows of keys",
+    }
 
 
 def test_a_pipeline_that_writes_nothing_is_refused() -> None:
