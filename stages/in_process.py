@@ -34,6 +34,8 @@ class InProcessRun:
         self._read: Counter[str] = Counter()
         self._written: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
+        #: what windows of tables dropped, in words
+        self._late: list[str] = []
         #: the rows of a plan that makes a table
         self.table: list[Any] = []
         tables = {
@@ -80,7 +82,7 @@ class InProcessRun:
 
     def totals(self) -> RunTotals:
         """What was done so far, with what was done for tables."""
-        failed, late = self._failed.copy(), list[str]()
+        failed, late = self._failed.copy(), self._late.copy()
         for logic in self._logic.values():
             failed.update(logic.failed)
             late += logic.late.values()
@@ -93,6 +95,7 @@ class InProcessRun:
         totals = run.totals()
         self._read.update(totals.read)
         self._failed.update(totals.failed)
+        self._late += totals.late
         return run.table
 
     def _end_of(self, step: Step) -> Callable[[Sequence[Any]], None] | None:

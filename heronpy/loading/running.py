@@ -28,10 +28,12 @@ def run_from_program(graph: Graph, name: str) -> None:
         with open_runner(name, load_config()) as runner:
             plan = plan_for(runner, graph)
             check_ends(plan)
-            runner.run(plan, _source_of_program())
+            totals = runner.run(plan, _source_of_program())
     except UserError:
         sys.excepthook = _in_a_line
         raise
+    for dropped in totals.late:
+        print(f"{graph.name}: {dropped}", file=sys.stderr)
 
 
 @contextlib.contextmanager

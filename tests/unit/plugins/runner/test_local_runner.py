@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pipelines.scripted import ScriptedSource
 
 from heronpy import Bolt, Pipeline, Spout
 from heronpy.connectors import Chunk, Reader, Sink, Source, Writer
@@ -14,7 +15,7 @@ from heronpy.kernel import plans
 from heronpy.kernel.config import load_config
 from heronpy.kernel.plugin import Runner, RunTotals, UnsupportedOnRunner
 from heronpy.operators.failing import StepFailed
-from heronpy.pipeline import sinks, sources
+from heronpy.pipeline import sinks, sources, tumbling
 from heronpy.planner.planning import planned
 from heronpy.plugins.runner.local import LocalRunner
 from heronpy.stages import in_process
@@ -48,6 +49,18 @@ def test_totals_include_what_was_read_for_a_table() -> None:
     records = p.read(sources.items([6, 3, 1]), name="records")
     records.hash_join(rows, on=lambda n: n, key=lambda n: n).write(kept)
     assert run(p) == RunTotals(read={"rows": 3, "records": 3}, written={"collected": 2}, failed={"share": 1})
+
+
+def test_totals_include_what_was_late_for_a_table() -> None:
+    p = Pipeline("p")
+    seconds = p.read(ScriptedSource(("a", [1, 12]), ("a", [3])), name="seconds")
+    timed = seconds.event_time(lambda second: second, unit="s", lag="0s")
+    rows = timed.window(tumbling("10s")).count(name="counts")
+    numbers = p.read(sources.items([1]))
+    numbers.hash_join(rows, on=lambda n: n, key=lambda row: row.value).write(sinks.collected())
+    assert run(p).late == (
+        "counts: dropped 1 late record (latest 2s behind; lateness='5s' would have kept 1)",
+    )
 
 
 def interrupted_at(last: int) -> Any:
