@@ -223,8 +223,7 @@ class StageLogic:
     def _windowing(self, step: Step, op: WindowOp, out: Out, failing: Failing) -> Windowing:
         is_read = any(read.output == LATE for _, read in self._graph.readers(step.name))
         late = self._out(step, LATE) if is_read else None
-        retractions = any(self._graph[read.step].retracting for read in step.inputs)
-        core = core_of(rules_of(op), retractions=retractions)
+        core = core_of(rules_of(op), retractions=bool(step.retracted))
         windowing = Windowing(op, core, out, late, failing, self._state_of(step))
         self._windows[step.name] = windowing
         self._clocks.append(windowing.clock)
@@ -261,7 +260,9 @@ class StageLogic:
 
     def _kinds(self, step: Step) -> stateless.Kinds | None:
         """The classes of the `only` in front of a map or filter that tests them itself; None: it does not."""
-        if not isinstance(step.op, MapOp | FilterOp) or step.on_error != "fail" or len(step.inputs) > 1:
+        if step.timed or step.on_error != "fail" or len(step.inputs) > 1:
+            return None  # a stamped record is of no class of the user's
+        if not isinstance(step.op, MapOp | FilterOp):
             return None
         (read,) = step.inputs
         before = self._graph[read.step]

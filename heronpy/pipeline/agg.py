@@ -266,7 +266,7 @@ def of(**parts: Aggregate[T, Any, Any]) -> Aggregate[T, tuple[Any, ...], dict[st
         return lambda a, b: tuple(f(x, y) for f, x, y in zip(functions, a, b, strict=True))
 
     return Aggregate(
-        "of",
+        f"of({', '.join(f'{name}={part.name}' for name, part in parts.items())})",
         lambda: tuple(part.create() for part in all_of),
         lambda a, r: tuple(part.add(x, r) for part, x in zip(all_of, a, strict=True)),
         lambda a: {name: part.finish(x) for (name, part), x in zip(parts.items(), a, strict=True)},

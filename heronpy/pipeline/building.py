@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from heronpy.kernel.errors import UserError
@@ -13,6 +13,7 @@ from heronpy.kernel.names import checked_name
 from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.checks import refuse_unless
 from heronpy.pipeline.graph import (
+    STATEFUL,
     AggregateOp,
     CoGroupOp,
     DedupOp,
@@ -25,6 +26,7 @@ from heronpy.pipeline.graph import (
     Op,
     ProcessOp,
     ReadOp,
+    RebalanceOp,
     RollingOp,
     Site,
     Step,
@@ -32,6 +34,9 @@ from heronpy.pipeline.graph import (
     WindowOp,
     WriteOp,
 )
+
+#: what a retraction would be one more record to
+_CANNOT_TAKE_BACK = (ProcessOp, RollingOp, DedupOp, AggregateOp, CoGroupOp, MapAsyncOp, EventTimeOp)
 
 
 class Steps:
@@ -74,6 +79,8 @@ class Steps:
             hint="par=1 or more, or leave it out",
         )
         before = [self[read.step] for read in inputs]
+        if isinstance(op, EventTimeOp):
+            _check_splits(op, list(self._way_back(before[0])))
         bounded = op.source.bounded if isinstance(op, ReadOp) else all(step.bounded for step in before)
         given = self._checked(name, site) if name is not None else None
         own = given or self._derived(word, function)
@@ -87,13 +94,25 @@ class Steps:
             par=par,
             on_error=on_error,
             timed=_timed(op, before),
-            **_results_of(op, before, word, own),
+            **_results_of(op, inputs, before, word, own),
         )
         self._steps[step.name] = step
         return step
 
     def __getitem__(self, name: str) -> Step:
         return self._steps[name]
+
+    def _way_back(self, step: Step) -> Iterator[Step]:
+        """The steps by which its records came, to their sources or to what spoke at the end of a window."""
+        waiting, found = [step.name], set[str]()
+        while waiting:
+            if (name := waiting.pop()) in found:
+                continue
+            found.add(name)
+            yield (before := self[name])
+            if not isinstance(before.op, AggregateOp | CoGroupOp | WindowOp):
+                reads = before.inputs[:1] if isinstance(before.op, HashJoinOp) else before.inputs
+                waiting += (read.step for read in reads)
 
     def _checked(self, name: str, site: Site) -> str:
         checked_name("the step", name)
@@ -126,19 +145,46 @@ def _timed(op: Op, before: Sequence[Step]) -> bool:
     return all(step.timed for step in before)
 
 
-def _results_of(op: Op, before: Sequence[Step], word: str, name: str) -> dict[str, Any]:
+def _check_splits(op: EventTimeOp, way: Sequence[Step]) -> None:
+    """Refuses event time for records whose splits the step cannot tell apart, where that loses some."""
+    read = [step for step in way if isinstance(step.op, ReadOp)]
+    merge = next((step.name for step in way if isinstance(step.op, MergeOp)), "")
+    refuse_unless(
+        len(read) < 2,
+        f"event_time behind {merge!r}: records of a slow source would be late against those of a fast one",
+        hint="put event_time behind each read, and merge what it gives",
+    )
+    par = read[0].par if read else None
+    mixing = next((step.name for step in way if _mixes_splits(step, par)), "")
+    refuse_unless(
+        op.idle is None or not mixing,
+        f"event_time: idle=… has no effect behind {mixing!r}, which does not hand on which split is idle",
+        hint=f"put event_time in front of {mixing!r}, or leave idle out",
+    )
+
+
+def _mixes_splits(step: Step, par: int | None) -> bool:
+    """Whether what reads it is in another stage than the source, which has tasks of its own."""
+    return isinstance(step.op, (MapAsyncOp, RebalanceOp, *STATEFUL)) or step.par not in (None, par)
+
+
+def _results_of(
+    op: Op, inputs: Sequence[StepInput], before: Sequence[Step], word: str, name: str
+) -> dict[str, Any]:
     """What becomes of results that are taken back, or come late, on their way through a step."""
-    retracting = next((step.retracting for step in before if step.retracting), "")
+    found = (step.retracting_in(read.output) for step, read in zip(before, inputs, strict=True))
+    retracting = next(filter(None, found), "")
     late_by = max((step.late_by for step in before), default=0)
     if isinstance(op, WindowOp):
-        return {"retracting": name if op.panes == "retracting" else "", "late_by": op.lateness}
-    if retracting and isinstance(op, ProcessOp | RollingOp | DedupOp | AggregateOp | CoGroupOp | MapAsyncOp):
+        own = name if op.panes == "retracting" else ""
+        return {"retracting": own, "retracted": retracting, "late_by": op.lateness}
+    if retracting and isinstance(op, _CANNOT_TAKE_BACK):
         msg = f"{word} cannot take back what {retracting!r} takes back (panes='retracting')"
         raise UserError(msg, hint="a window with an aggregate that deducts, or panes='accumulating'")
     if retracting and isinstance(op, WriteOp) and before[0].name != retracting:
         msg = f"{word} appends what {before[0].name!r} makes of results that {retracting!r} takes back"
         raise UserError(msg, hint=f"write the results of {retracting!r} themselves, or panes='accumulating'")
-    return {"retracting": retracting, "late_by": late_by}
+    return {"retracting": retracting, "retracted": retracting, "late_by": late_by}
 
 
 def name_of(function: object) -> str:
@@ -146,7 +192,8 @@ def name_of(function: object) -> str:
     own = getattr(function, "name", None) or getattr(function, "__name__", None)
     if own is None and function is not None:
         own = type(function).__name__
-    return re.sub(r"[^A-Za-z0-9_.-]", "", str(own)) if own and own != "<lambda>" else ""
+    plain = str(own or "").partition("(")[0]  # of(n=count) is called by its first word
+    return re.sub(r"[^A-Za-z0-9_.-]", "", plain) if plain != "<lambda>" else ""
 
 
 def user_site() -> Site:

@@ -314,10 +314,16 @@ class Step:
     timed: bool = False
     #: the step whose results may be taken back in what this one makes; "": none
     retracting: str = ""
+    #: the same of what it reads
+    retracted: str = ""
     #: microseconds by which its results may be behind the watermark
     late_by: int = 0
     #: set by the planner
     stage: str = ""
+
+    def retracting_in(self, output: str) -> str:
+        """The step whose results may be taken back in an output; late records are what was read."""
+        return self.retracted if output == LATE else self.retracting
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,30 @@ def in_turn(*triggers: Trigger) -> Trigger:
     return InTurn(_parts("in_turn", triggers))
 
 
+def speaks_before_end(trigger: Trigger) -> bool:
+    """Whether it goes on speaking while the watermark does not pass the end of the window."""
+    match trigger:
+        case AtWatermark(early=early):
+            return early is not None and speaks_before_end(early)
+        case AnyOf(parts=parts):
+            return any(map(speaks_before_end, parts))
+        case AllOf(parts=parts):
+            return all(map(speaks_before_end, parts))
+        case InTurn(parts=parts):
+            endless = (i for i, part in enumerate(parts, 1) if not _is_done_before_end(part))
+            return all(map(speaks_before_end, parts[: next(endless, len(parts))]))
+        case Until(repeated=repeated, end=end):
+            return speaks_before_end(repeated) or speaks_before_end(end)
+    return True
+
+
+def _is_done_before_end(trigger: Trigger) -> bool:
+    """Whether `in_turn` comes to the one behind it."""
+    if isinstance(trigger, Until):
+        return speaks_before_end(trigger.end)
+    return not isinstance(trigger, AtWatermark) and speaks_before_end(trigger)
+
+
 def _parts(word: str, triggers: tuple[Trigger, ...]) -> tuple[Trigger, ...]:
     refuse_unless(bool(triggers), f"{word}() has no trigger", hint=f"{word}(every('1m'), at_count(100))")
     return tuple(_checked(word, trigger) for trigger in triggers)

@@ -12,7 +12,7 @@ from heronpy.pipeline.agg import Aggregate
 from heronpy.pipeline.building import checked_aggregate, checked_function, checked_how, user_site
 from heronpy.pipeline.checks import Duration, checked_micros, refuse_unless
 from heronpy.pipeline.graph import How, Panes, StepInput, WindowOp
-from heronpy.pipeline.triggers import AtWatermark, Trigger
+from heronpy.pipeline.triggers import Trigger, speaks_before_end
 from heronpy.pipeline.windows import EverythingWindow, Windows
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Windowed(Generic[K, T_co]):
         self._windows, self._trigger, self._panes = windows, trigger, panes
         self._lateness = checked_micros("window: lateness", lateness, least=0)
         self._check()
+        self._check_input(stream)
         stream._steps.unused_windows[self] = user_site()
 
     def __repr__(self) -> str:
@@ -65,19 +66,24 @@ class Windowed(Generic[K, T_co]):
             f"window: panes={self._panes!r} is not known",
             hint="panes='accumulating', 'discarding' or 'retracting'",
         )
-        _checked_time(self._stream)
-        trigger = self._trigger
-        never = isinstance(trigger, AtWatermark) and trigger.early is None and not self._stream.bounded
+
+    def _check_input(self, stream: Stream[Any]) -> None:
+        refuse_unless(
+            stream.timed,
+            f"window: {stream._step!r} has no event time",
+            hint=".event_time(lambda record: record.at, lag='5s') behind read",
+        )
+        never = not stream.bounded and not speaks_before_end(self._trigger)
         refuse_unless(
             not (never and isinstance(self._windows, EverythingWindow)),
-            f"everything() of {self._stream._step!r}, a stream that never ends, never fires at_watermark()",
+            f"everything() of {stream._step!r}, a stream that never ends, never fires at_watermark()",
             hint="trigger=every('10s') or at_count(n)",
         )
-        late_by = self._stream._steps[self._stream._step].late_by
+        late_by = stream._steps[stream._step].late_by
         if late_by > self._lateness:
             text = format_duration(late_by / 1_000_000)
             warnings.warn(
-                f"results of {self._stream._step!r} may be {text} late, and the window behind it takes none"
+                f"results of {stream._step!r} may be {text} late, and the window behind it takes none"
                 f" of them: lateness={text!r}",
                 stacklevel=4,
             )
@@ -192,14 +198,18 @@ class Windowed(Generic[K, T_co]):
     def _with(
         self, word: str, other: KeyedStream[K, Any], how: How | None, name: str | None, par: int | None
     ) -> Results[K, Any, Any]:
+        from heronpy.pipeline.keyed_streams import KeyedStream  # which has windows
+
         refuse_unless(
-            self._key is not None and hasattr(other, "_key"),
+            self._key is not None and isinstance(other, KeyedStream),
             f"{word} in windows takes two keyed streams",
             hint=f".key_by(…).window(…).{word}(other.key_by(…))",
         )
         self._stream._of_one_pipeline(word, other._stream)
-        _checked_time(other._stream)
-        return self._results(word, _sides(word), name, par, other=other._read(slot=1), how=how)
+        self._check_input(other._stream)
+        sides = _sides(word)
+        _check_deducts(sides, other._stream)
+        return self._results(word, sides, name, par, other=other._read(slot=1), how=how)
 
     def _results(
         self,
@@ -231,25 +241,20 @@ class Windowed(Generic[K, T_co]):
         return self._stream._results_of(step.name)
 
     def _check_aggregate(self, aggregate: Aggregate[Any, Any, Any]) -> None:
-        called = f"the aggregate {aggregate.name!r}"
         refuse_unless(
             not self._windows.merging or aggregate.combine is not None,
-            f"windows that merge need {called} to combine",
+            f"windows that merge need the aggregate {aggregate.name!r} to combine",
             hint="agg.fold(create, add, combine)",
         )
-        retracting = self._stream._steps[self._stream._step].retracting
-        refuse_unless(
-            not retracting or aggregate.deduct is not None,
-            f"{called} cannot deduct what {retracting!r} takes back (panes='retracting')",
-            hint="agg.count(), agg.sum(fn) or agg.mean(fn), or panes='accumulating'",
-        )
+        _check_deducts(aggregate, self._stream)
 
 
-def _checked_time(stream: Stream[Any]) -> None:
+def _check_deducts(aggregate: Aggregate[Any, Any, Any], stream: Stream[Any]) -> None:
+    retracting = stream._steps[stream._step].retracting_in(stream._output)
     refuse_unless(
-        stream.timed,
-        f"window: {stream._step!r} has no event time",
-        hint=".event_time(lambda record: record.at, lag='5s') behind read",
+        not retracting or aggregate.deduct is not None,
+        f"the aggregate {aggregate.name!r} cannot deduct what {retracting!r} takes back (panes='retracting')",
+        hint="agg.count(), agg.sum(fn) or agg.mean(fn), or panes='accumulating'",
     )
 
 

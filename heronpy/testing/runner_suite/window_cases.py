@@ -25,6 +25,12 @@ def event_time_of_records(t: CaseSteps) -> Stream[Any]:
     return _timed(t).filter(lambda click: click[1] in (1, 3), name=t.name("some"))
 
 
+@book.case([("ann", 3), ("bob", 1)], needs="event time")
+def event_time_of_one_class(t: CaseSteps) -> Stream[Any]:
+    early = _timed(t).map(lambda click: click if click[1] in (1, 3) else click[0], name=t.name("early"))
+    return early.only(tuple, name=t.name("tuples")).map(lambda click: (*click,), name=t.name("again"))
+
+
 @book.case(
     [("ann", 10, 3), ("ann", 20, 1), ("ann", 40, 1), ("bob", 10, 1), ("bob", 20, 1), ("bob", 40, 1)],
     needs="windows",

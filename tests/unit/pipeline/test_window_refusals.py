@@ -10,7 +10,7 @@ from support.pipelines.endless import EndlessSource
 
 from heronpy import UserError
 from heronpy.pipeline import Pipeline, Stream, agg, everything, sessions, sinks, sliding, sources, tumbling
-from heronpy.pipeline.triggers import all_of, at_count, at_watermark, every
+from heronpy.pipeline.triggers import all_of, any_of, at_count, at_watermark, every, in_turn
 from heronpy.pipeline.watermarks import percentile
 
 NO_TIME = (
@@ -24,6 +24,11 @@ def timed(stream: Stream[Any]) -> Any:
 
 def counted(stream: Stream[Any], **how: Any) -> Any:
     return timed(stream).key_by(len).window(tumbling("1m"), **how).count(name="counts")
+
+
+def joined(stream: Stream[Any], other: Callable[[Any], Any]) -> Any:
+    by_len = stream.key_by(len)
+    return by_len.window(tumbling("1m")).join(other(by_len))
 
 
 WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
@@ -87,6 +92,28 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         "printed appends what 'n' makes of results that 'counts' takes back"
         " (try: write the results of 'counts' themselves, or panes='accumulating')",
     ),
+    "retractions that would get an event time": (
+        lambda s: counted(s, panes="retracting").event_time(lambda r: r.window.end, lag="0s"),
+        "event_time cannot take back what 'counts' takes back (panes='retracting')"
+        " (try: a window with an aggregate that deducts, or panes='accumulating')",
+    ),
+    "retractions on the other side": (
+        lambda s: joined(
+            timed(s),
+            lambda by_len: by_len.window(tumbling("1m"), panes="retracting").count(name="counts").key_by(len),
+        ),
+        "the aggregate 'join' cannot deduct what 'counts' takes back (panes='retracting')"
+        " (try: agg.count(), agg.sum(fn) or agg.mean(fn), or panes='accumulating')",
+    ),
+    "windows on both sides": (
+        lambda s: joined(timed(s), lambda by_len: by_len.window(tumbling("1m"))),
+        "join in windows takes two keyed streams (try: .key_by(…).window(…).join(other.key_by(…)))",
+    ),
+    "idle splits that are not known": (
+        lambda s: s.rebalance(name="dealt").map(str).event_time(len, unit="s", lag="0s", idle="1s"),
+        "event_time: idle=… has no effect behind 'dealt', which does not hand on which split is idle"
+        " (try: put event_time in front of 'dealt', or leave idle out)",
+    ),
     "panes that repeat, together": (
         lambda s: counted(s, lateness="1m").by_window(),
         "by_window of 'counts', whose panes repeat what others said, counts keys more than once"
@@ -108,15 +135,54 @@ def test_a_window_that_cannot_be_is_refused_where_it_is_written(case: str) -> No
     assert str(refused.value) == sentence
 
 
+def test_records_of_several_sources_have_their_event_time_before_they_are_merged() -> None:
+    p = Pipeline("p")
+    slow, fast = (p.read(sources.items(["to"]), name=name) for name in ("slow", "fast"))
+    with pytest.raises(UserError) as refused:
+        timed(slow.map(str).merge(fast, name="both").filter(bool))
+    assert str(refused.value) == (
+        "event_time behind 'both': records of a slow source would be late against those of a fast one"
+        " (try: put event_time behind each read, and merge what it gives)"
+    )
+    assert timed(slow.merge(slow.map(str))).timed
+    pairs = slow.hash_join(fast, on=len, key=len).event_time(lambda pair: 0, unit="s", lag="0s", idle="1s")
+    assert pairs.timed
+
+
 def test_a_window_of_all_time_needs_a_trigger_if_its_input_never_ends() -> None:
     clicks = timed(Pipeline("p").read(EndlessSource(), name="clicks"))
-    with pytest.raises(UserError) as refused:
-        clicks.window(everything(), trigger=at_watermark(late=every("1s")))
-    assert str(refused.value) == (
-        "everything() of 'timed', a stream that never ends, never fires at_watermark()"
-        " (try: trigger=every('10s') or at_count(n))"
-    )
-    assert not clicks.window(everything(), trigger=every("10s")).count().bounded
+    for silent in (
+        at_watermark(late=every("1s")),
+        at_watermark(early=at_watermark()),
+        all_of(at_watermark(), at_count(3)),
+        in_turn(at_watermark(), at_count(3)),
+        in_turn(at_count(3), at_watermark()),
+    ):
+        with pytest.raises(UserError) as refused:
+            clicks.window(everything(), trigger=silent)
+        assert str(refused.value) == (
+            "everything() of 'timed', a stream that never ends, never fires at_watermark()"
+            " (try: trigger=every('10s') or at_count(n))"
+        )
+    for heard in (
+        every("10s"),
+        any_of(at_watermark(), at_count(3)),
+        all_of(at_watermark(early=every("1s")), at_count(3)),
+        in_turn(every("1s").until(at_watermark()), at_watermark()),
+    ):
+        assert not clicks.window(everything(), trigger=heard).count().bounded
+
+
+def test_the_other_side_of_a_join_is_looked_at_like_the_first() -> None:
+    p = Pipeline("p")
+    words = p.read(sources.items(["to"])).event_time(len, unit="s", lag="0s").key_by(len)
+    endless = timed(p.read(EndlessSource(), name="clicks")).key_by(len)
+    with pytest.raises(UserError, match=r"^everything\(\) of 'timed', a stream that never ends"):
+        words.window(everything()).join(endless)
+    late = words.window(tumbling("1m"), lateness="1m", panes="discarding").count(name="counts")
+    with pytest.warns(UserWarning, match=r"^results of 'counts' may be 1m late") as warned:
+        words.window(tumbling("1m")).join(late.key_by(lambda r: r.key))
+    assert warned[0].filename == __file__
 
 
 def test_a_window_in_which_nothing_is_calculated_has_no_effect_and_is_refused() -> None:

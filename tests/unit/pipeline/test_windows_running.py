@@ -219,6 +219,38 @@ def test_records_may_have_the_time_at_which_they_come() -> None:
     assert sum(kept.records) == 3
 
 
+def test_classes_are_told_apart_behind_event_time_too() -> None:
+    p, kept = Pipeline("p"), sinks.collected()
+    stream: Stream[tuple[str, int] | str] = by_split(p, clicks_of(("a", [1, 12]))).flat_map(
+        lambda c: [c, "x"]
+    )
+    stream.only(tuple).map(lambda click: click[1]).write(kept)
+    stream.only(str).filter(lambda text: text == "x").write(kept, name="texts")
+    p.run()
+    assert sorted(kept.records, key=str) == [1, 12, "x", "x"]
+
+
+def test_late_records_of_a_window_that_retracts_are_not_taken_back() -> None:
+    p, kept, counted = Pipeline("p"), sinks.collected(), sinks.collected()
+    timed = by_split(p, clicks_of(("a", [1, 12]), ("a", [3])))
+    late = timed.window(tumbling("10s"), panes="retracting").count().late
+    late.map(lambda click: click[1]).write(kept)
+    late.window(tumbling("10s"), lateness="10s").collect().map(lambda r: r.value).write(counted, name="all")
+    p.run()
+    assert (kept.records, counted.records) == ([3], [[("ann", 3)]])
+
+
+def test_a_program_says_what_it_dropped(capfd: pytest.CaptureFixture[str]) -> None:
+    p = Pipeline("clicks")
+    source = clicks_of(("a", [1, 12]), ("a", [3]))
+    by_split(p, source).window(tumbling("10s")).count(name="counts").write(sinks.collected())
+    p.run()
+    assert capfd.readouterr() == (
+        "",
+        "clicks: counts: dropped 1 late record (latest 2s behind; lateness='5s' would have kept 1)\n",
+    )
+
+
 def test_what_was_dropped_is_in_the_totals_with_what_would_have_kept_it() -> None:
     p, kept = Pipeline("p"), sinks.collected()
     source = clicks_of(("a", [1, 12]), ("a", [3]), ("a", [13]))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from heronpy.kernel.checkpoints.state_shapes import reshaped
 from heronpy.kernel.plans import StateShape
 from heronpy.pipeline import KeyedStream, Pipeline, agg, sinks, sources
 from heronpy.planner.planning import PlannedStage, planned, stages
@@ -97,6 +98,17 @@ def test_steps_of_one_stage_are_described_each() -> None:
         "sum": "aggregate sum",
         "first": "dedup",
     }
+
+
+def test_parts_of_an_aggregate_that_change_their_places_are_another_state() -> None:
+    def shapes(aggregate: agg.Aggregate[int, Any, Any]) -> dict[str, StateShape]:
+        return shapes_of(stage_of(lambda by_key: by_key.rolling(aggregate)))
+
+    before = shapes(agg.of(n=agg.count(), most=agg.max(abs)))
+    assert before == {"rolling:of": StateShape("aggregate of(n=count, most=max)")}
+    assert reshaped(before, shapes(agg.of(n=agg.count(), most=agg.max(int)))) == ""
+    assert "of(most=max, n=count)" in reshaped(before, shapes(agg.of(most=agg.max(abs), n=agg.count())))
+    assert "of(m=count, most=max)" in reshaped(before, shapes(agg.of(m=agg.count(), most=agg.max(abs))))
 
 
 def without(state: Any, *names: str) -> Any:
