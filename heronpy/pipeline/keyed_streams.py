@@ -111,7 +111,7 @@ class KeyedStream(Generic[K, T_co]):
     ) -> Windowed[K, T_co]:
         """The records of each key, in windows of event time: `clicks.key_by(user).window(sessions("30m"))`.
 
-        A window takes records until the watermark is `lateness` behind its end. `trigger` says when it
+        A window takes records until the watermark has passed its end by `lateness`. `trigger` says when it
         speaks, `panes` how its results refine each other.
 
         >>> timed = words.event_time(len, unit="s", lag="0s")
