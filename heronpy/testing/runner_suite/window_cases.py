@@ -25,10 +25,10 @@ def event_time_of_records(t: CaseSteps) -> Stream[Any]:
     return _timed(t).filter(lambda click: click[1] in (1, 3), name=t.name("some"))
 
 
-@book.case([("ann", 3), ("bob", 1)], needs="event time")
+@book.case([("bob", 1), ("bob", 14), ("bob", 31)], needs="event time")
 def event_time_of_one_class(t: CaseSteps) -> Stream[Any]:
-    early = _timed(t).map(lambda click: click if click[1] in (1, 3) else click[0], name=t.name("early"))
-    return early.only(tuple, name=t.name("tuples")).map(lambda click: (*click,), name=t.name("again"))
+    mixed = _timed(t).map(lambda click: click[1] if click[0] == "bob" else click, name=t.name("mixed"))
+    return mixed.only(int, name=t.name("seconds")).map(lambda second: ("bob", second), name=t.name("bobs"))
 
 
 @book.case(
