@@ -39,6 +39,13 @@ class Writer(abc.ABC, Generic[T_contra]):
         self.flush()
         return b""
 
+    def verify(self, handle: bytes) -> None:
+        """Raise unless what is to be committed is there.
+
+        Called before the first commit where other machines have prepared it. There, what is missing has not
+        been committed before.
+        """
+
     def commit(self, handle: bytes) -> None:
         """Make a prepared transaction visible, atomically. Idempotent, and perhaps in another task."""
 

@@ -55,6 +55,12 @@ class StagedFiles:
         """What was in this file is visible."""
         self._prepared.discard(staged)
 
+    def verify(self, staged: Path) -> None:
+        """A file that has not been committed yet, perhaps another machine's, must be there."""
+        if not staged.is_file():
+            msg = f"{staged.parent} of this machine does not have {staged.name}, which is to be committed"
+            raise TopologyError(msg, hint="choose a folder that all machines share")
+
     def check_missing(self, staged: Path) -> None:
         """A file is missing: a commit removes it, so normally it has been committed already.
 

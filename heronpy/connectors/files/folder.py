@@ -89,6 +89,10 @@ class _Handle(msgspec.Struct):
     target: str
 
 
+def _decoded(handle: bytes) -> _Handle:
+    return HANDLE.decode(handle, _Handle, "a transaction of files")
+
+
 class FileWriter(Writer[Any]):
     """Writes the lines of one task into a file, made with the first line so that none is empty."""
 
@@ -130,8 +134,11 @@ class FileWriter(Writer[Any]):
         target = self._folder / f"{self._label}-{checkpoint:06d}-{unique}{self._suffix}"
         return HANDLE.encode(_Handle(str(self._path), str(target)))
 
+    def verify(self, handle: bytes) -> None:
+        self._staged.verify(Path(_decoded(handle).staged))
+
     def commit(self, handle: bytes) -> None:
-        found = HANDLE.decode(handle, _Handle, "a transaction of files")
+        found = _decoded(handle)
         staged, target = Path(found.staged), Path(found.target)
         try:
             staged.rename(target)

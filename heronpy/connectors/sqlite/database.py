@@ -89,6 +89,9 @@ class _RecordWriter(Writer[Any]):
     def prepare(self, checkpoint: int) -> bytes:
         return self._rows.prepare(checkpoint)
 
+    def verify(self, handle: bytes) -> None:
+        self._rows.verify(handle)
+
     def commit(self, handle: bytes) -> None:
         self._rows.commit(handle)
 

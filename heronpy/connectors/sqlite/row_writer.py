@@ -31,6 +31,10 @@ class _Handle(msgspec.Struct):
     table: Table
 
 
+def _decoded(handle: bytes) -> _Handle:
+    return HANDLE.decode(handle, _Handle, "a transaction of SQLite")
+
+
 class RowWriter(Writer[Sequence[Any]]):
     """Writes the rows of one task: into a file of their own first, from there into the table."""
 
@@ -77,8 +81,11 @@ class RowWriter(Writer[Sequence[Any]]):
         assert self._table is not None
         return HANDLE.encode(_Handle(str(self._path), str(self._database), self._table))
 
+    def verify(self, handle: bytes) -> None:
+        self._staged.verify(Path(_decoded(handle).staged))
+
     def commit(self, handle: bytes) -> None:
-        found = HANDLE.decode(handle, _Handle, "a transaction of SQLite")
+        found = _decoded(handle)
         staged = Path(found.staged)
         own = self._connection is not None and found.database == str(self._database)
         connection = self._connection if own else _connected(Path(found.database))

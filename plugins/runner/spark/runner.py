@@ -43,18 +43,20 @@ class SparkRunner(Runner):
     def initialize(self, config: Config) -> None:
         self._config = config
         self._settings = JobSettings.of(config)
-        self.note = f"as a Spark job at {self._settings.master}"  # type: ignore[misc]
+        self.note = f"as a Spark job at {self._settings.place}"  # type: ignore[misc]
 
     def check(self, plan: Graph) -> None:
         refusals.check(plan)
-        self._settings.check()
+        if self.session is None:
+            self._settings.check()
 
     def run(self, plan: Graph, source: Source) -> RunTotals:
         with contextlib.ExitStack() as held:
-            commits = Commits(plan, held)
+            run = secrets.token_hex(8)
+            commits = Commits(plan, run, held)
             try:
                 tables, before = _tables(plan)
-                reports = self._reports(plan, tables, source)
+                reports = self._reports(plan, run, tables, source)
                 commits.commit(reports)
             except BaseException:
                 self.close()  # a task that still runs would stage more
@@ -67,7 +69,9 @@ class SparkRunner(Runner):
         if session is not None:
             session.close()
 
-    def _reports(self, plan: Graph, tables: Mapping[str, Sequence[Any]], source: Source) -> list[Report]:
+    def _reports(
+        self, plan: Graph, run: str, tables: Mapping[str, Sequence[Any]], source: Source
+    ) -> list[Report]:
         from heronpy.plugins.runner.spark.errors import failure_of
         from heronpy.plugins.runner.spark.job import Job
 
@@ -79,7 +83,7 @@ class SparkRunner(Runner):
         session = self.session
         try:
             layout = chains(plan, waited_for(lambda: session.slots), splits)
-            shipped = ShippedPlan(plan, layout, splits, tables)
+            shipped = ShippedPlan(plan, layout, splits, tables, run)
             places = self._ship(session, shipped.dumps(), source)
             return waited_for(Job(session.spark, layout, places).run)
         except UserError:

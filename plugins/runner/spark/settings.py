@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,15 @@ SESSION = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32",
     "spark.sql.session.timeZone": "UTC",
+    # a repeated task may send rows to other tasks than before: then all that read them are repeated, too
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+}
+
+#: tasks are counted when all executors of spark.cores.max are there, or after a moment
+_ALL_EXECUTORS = {
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "5s",
 }
 
 
@@ -50,11 +60,17 @@ class JobSettings:
         if _CONNECT.fullmatch(master):
             return cls(master, chosen(config.words("scheduler.spark.conf"), ()), python, None)
         if not _KINDS.fullmatch(master):
-            msg = f"scheduler.spark.master is {master!r}, which is not a master URL of Spark"
+            shown = master.partition("/;")[0]
+            msg = f"scheduler.spark.master is {shown!r}, which is not a master URL of Spark"
             raise UserError(msg, hint="use local[*], spark://HOST:7077, or sc://HOST:15002")
         conf = chosen(config.words("scheduler.spark.conf"), ())
         classic = SparkSettings.of(config, ())
-        return cls(master, conf, conf.get("spark.pyspark.python", python), classic)
+        return cls(master, conf, classic.conf.get("spark.pyspark.python") or python, classic)
+
+    @property
+    def place(self) -> str:
+        """The master as it may be shown: what follows the address can be a token."""
+        return self.master.partition("/;")[0]
 
     @property
     def local(self) -> bool:
@@ -67,6 +83,7 @@ class JobSettings:
             msg = "the runner 'spark' needs PySpark, which is not installed"
             raise UserError(msg, hint="pip install 'heron-py[spark]'")
         if self.classic is not None:
+            _check_no_spark_runs_here()
             check_java()
             check_master(self.classic)
         else:
@@ -77,14 +94,18 @@ class JobSettings:
         assert self.classic is not None
         log = folder / "log4j2.properties"
         log.write_text(_SILENT)
-        options = self.conf.get("spark.driver.extraJavaOptions", "")
+        options = self.classic.conf.get("spark.driver.extraJavaOptions", "")
         address = self.classic.own_address()
-        return {
+        own = {
             "spark.driver.host": address,
             "spark.driver.bindAddress": address,
             "spark.log.level": "OFF",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
+            **({} if self.local else _ALL_EXECUTORS),
+        }
+        return {
+            **{key: value for key, value in own.items() if key not in self.classic.conf},
             **SESSION,
             **self.conf,
             "spark.driver.extraJavaOptions": (
@@ -102,7 +123,17 @@ class JobSettings:
             socket.create_connection((host, port), ANSWER_SECONDS).close()
         except OSError as error:
             why = str(error.strerror or error).lower()
-            msg = f"no Spark Connect server answers at {self.master} ({host}:{port}: {why})"
+            msg = f"no Spark Connect server answers at {self.place} ({host}:{port}: {why})"
             raise UserError(
                 msg, hint="start one with sbin/start-connect-server.sh, or name its port"
             ) from None
+
+
+def _check_no_spark_runs_here() -> None:
+    """A JVM of the user's, as in a notebook, would be shared, and end with the job."""
+    if "pyspark" in sys.modules:
+        from pyspark import SparkContext
+
+        if SparkContext._active_spark_context is not None or SparkContext._gateway is not None:
+            msg = "this process has a Spark of its own already, and the runner 'spark' starts another"
+            raise UserError(msg, hint="use a process without one: heronpy run FILE --runner spark")

@@ -27,6 +27,8 @@ class ShippedPlan:
     splits: Mapping[str, Sequence[str]]
     #: the rows of each hash join's table
     tables: Mapping[str, Sequence[Any]]
+    #: what no other run is called, even of the same pipeline
+    run: str
 
     def dumps(self) -> bytes:
         """As bytes; a UserError that names the step whose function or source cannot be sent."""

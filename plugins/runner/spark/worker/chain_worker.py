@@ -149,7 +149,7 @@ class ChainRun:
         if is_on_driver(step.op.sink):
             return self._reports.records_of(step.name)
         with blamed_on(step):
-            writer = step.op.sink.open(owner_of(self._shipped.plan, step))
+            writer = step.op.sink.open(owner_of(self._shipped.plan, step, self._shipped.run))
             self._held.enter_context(contextlib.closing(writer))
         self._writers.append((step, writer))
 

@@ -24,9 +24,9 @@ class Report:
     records: Sequence[Any] = ()
 
 
-def owner_of(plan: Graph, step: Step) -> str:
-    """Whose staged output it is: all tasks of a sink share it, so that the driver can discard the rest."""
-    return f"{plan.name}-{step.stage}-spark"
+def owner_of(plan: Graph, step: Step, run: str) -> str:
+    """Whose staged output it is: all tasks of a sink in this run, so that the driver can discard the rest."""
+    return f"{plan.name}-{step.stage}-spark-{run}"
 
 
 def totals_of(reports: Sequence[Report], before: Iterable[RunTotals] = ()) -> RunTotals:

@@ -76,7 +76,7 @@ def as_spark_does(p: Pipeline, folder: Path) -> list[Report]:
     splits = splits_of(plan)
     layout = chains(plan, 2, splits)
     file = folder / "plan"
-    file.write_bytes(ShippedPlan(plan, layout, splits, {}).dumps())
+    file.write_bytes(ShippedPlan(plan, layout, splits, {}, "run-1").dumps())
     sent: dict[str, list[SparkRow]] = {chain.name: [] for chain in layout}
     reports: list[Report] = []
     for number, chain in enumerate(layout):
@@ -149,7 +149,7 @@ def test_what_cannot_be_sent_is_said_with_its_step() -> None:
         match=r"^step 'locked' at test_spark_chains.py:\d+ cannot be sent to Spark's workers: cannot pickle"
         r" '_thread.lock' object \(try: open files, locks and connections inside the function\)$",
     ):
-        ShippedPlan(plan, (), {}, {}).dumps()
+        ShippedPlan(plan, (), {}, {}, "run-1").dumps()
 
 
 def test_a_source_that_never_ends_is_refused_by_name() -> None:
