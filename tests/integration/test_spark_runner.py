@@ -80,10 +80,24 @@ class TestOverConnect(SparkContract):
         yield
         server.close()
 
+    def test_a_setting_that_belongs_to_the_start_of_the_server_is_named(self, tmp_path: Path) -> None:
+        file = tmp_path / "numbers.py"
+        file.write_text(NUMBERS)
+        said = run(file, str(self.chosen["scheduler.spark.master"]), conf="spark.executor.memory=1g")
+        begins, error = said.splitlines()
+        assert begins.startswith("numbers runs as a Spark job at sc://")
+        assert re.match(
+            r"error: the Spark Connect server does not let a session set spark\.executor\.memory: .*"
+            r" \(try: set it where the server is started, and not in scheduler\.spark\.conf\)$",
+            error,
+        ), error
 
-def run(file: Path, master: str = "local[2]", heronpy: tuple[str, ...] = HERONPY, **more: str) -> str:
+
+def run(
+    file: Path, master: str = "local[2]", heronpy: tuple[str, ...] = HERONPY, conf: str = "", **more: str
+) -> str:
     """What is said of a run that fails; nothing is on standard output."""
-    settings = ("--set", f"scheduler.spark.master={master}")
+    settings = ("--set", f"scheduler.spark.master={master}", "--set", f"scheduler.spark.conf={conf}")
     done = subprocess.run(
         [*heronpy, "run", str(file), "--runner", "spark", *settings],
         env={**os.environ, **more},
