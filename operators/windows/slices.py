@@ -119,8 +119,7 @@ class SliceCore:
         if panes == "discarding":
             total = aggregate.add(aggregate.create(), element.value)
         else:
-            starts = range(bounds[0], bounds[1], self._slice)
-            inside = [state.slices[start] for start in starts if start in state.slices]
+            inside = [state.slices[start] for start in self._between(state, *bounds)]
             total = inside[0]
             for one in inside[1:]:
                 total = self._combined(total, one)
@@ -169,12 +168,18 @@ class SliceCore:
         if state.sliding is None:
             state.sliding = Deducted() if self._deduct is not None else TwoStacks()
             state.until = begin
-        for start in range(state.until, end, self._slice):
-            if start in state.slices:
-                if isinstance(state.sliding, Deducted) and inexact(state.slices[start]):
-                    state.sliding = self._anew(state, state.sliding.starts)
-                state.sliding.enter(start, state.slices, self._combined)
+        for start in self._between(state, state.until, end):
+            if isinstance(state.sliding, Deducted) and inexact(state.slices[start]):
+                state.sliding = self._anew(state, state.sliding.starts)
+            state.sliding.enter(start, state.slices, self._combined)
         state.until = end
+
+    def _between(self, state: KeySlices, begin: int, end: int) -> list[int]:
+        """The starts of slices that are there, in order; of an uneven slide there could be millions."""
+        slices = state.slices
+        if (end - begin) // self._slice <= len(slices):
+            return [start for start in range(begin, end, self._slice) if start in slices]
+        return sorted(start for start in slices if begin <= start < end)
 
     def _anew(self, state: KeySlices, starts: list[int]) -> TwoStacks:
         """The same slices, of which none will be deducted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import Any
 
 from heronpy.operators.windows import trigger_steps
@@ -11,6 +12,9 @@ from heronpy.pipeline.records import Timing
 from heronpy.pipeline.times import BEGINNING, END
 from heronpy.pipeline.triggers import AtWatermark
 from heronpy.pipeline.windows import Bounds
+
+#: how many entries of windows that are gone are no reason to look for them
+_SPARE = 16
 
 
 class OpenWindow:
@@ -47,10 +51,12 @@ class OpenWindow:
 class KeySpans:
     """The windows of one key."""
 
-    __slots__ = ("alarm", "open", "wake")
+    __slots__ = ("alarm", "due", "open", "wake")
 
     def __init__(self) -> None:
         self.open: dict[Bounds, OpenWindow] = {}
+        #: a heap of watermarks and the windows that wait for them, with some that are gone
+        self.due: list[tuple[int, Bounds]] = []
         self.wake = self.alarm = NEVER
 
 
@@ -86,8 +92,10 @@ class SpanCore:
         return behind
 
     def advance(self, state: KeySpans, watermark: int, now: int, fired: list[Fired]) -> None:
-        due = [bounds for bounds in state.open if bounds[1] <= watermark]
-        for bounds in sorted(due, key=lambda bounds: (bounds[1], bounds[0])):
+        due: set[Bounds] = set()
+        while state.due and state.due[0][0] <= watermark:
+            due.add(heapq.heappop(state.due)[1])
+        for bounds in sorted(due & state.open.keys(), key=lambda bounds: (bounds[1], bounds[0])):
             window = state.open[bounds]
             expired = self._rules.expired(bounds, watermark)
             timing: Timing = "late" if window.passed else "on_time"
@@ -98,8 +106,11 @@ class SpanCore:
                 if window.new:
                     self._fire(bounds, window, timing, fired, last=True)
                 del state.open[bounds]
-        state.wake = min((self._wake(b, w) for b, w in state.open.items()), default=NEVER)
-        state.alarm = self._alarm(state)
+            else:
+                self._wait(state, bounds, window)
+        while state.due and state.due[0][1] not in state.open:
+            heapq.heappop(state.due)
+        state.wake = state.due[0][0] if state.due else NEVER
 
     def clock(self, state: KeySpans, watermark: int, now: int, fired: list[Fired]) -> None:
         for bounds in sorted(state.open):
@@ -110,11 +121,16 @@ class SpanCore:
         accumulator, trigger = self._rules.aggregate.create(), trigger_steps.begin(self._trigger)
         window = state.open[bounds] = OpenWindow(accumulator, trigger)
         window.passed = watermark >= bounds[1]
-        state.wake = min(state.wake, self._wake(bounds, window))
+        self._wait(state, bounds, window)
         return window
 
-    def _wake(self, bounds: Bounds, window: OpenWindow) -> int:
-        return min(END, bounds[1] + self._rules.lateness) if window.passed else bounds[1]
+    def _wait(self, state: KeySpans, bounds: Bounds, window: OpenWindow) -> None:
+        """For the end of the window, and behind that until it expires."""
+        until = min(END, bounds[1] + self._rules.lateness) if window.passed else bounds[1]
+        heapq.heappush(state.due, (until, bounds))
+        if len(state.due) > 2 * len(state.open) + _SPARE:  # a session leaves one behind with each record
+            state.due = sorted({entry for entry in state.due if entry[1] in state.open})
+        state.wake = min(state.wake, until)
 
     def _alarm(self, state: KeySpans) -> int:
         if self._quiet and getattr(self._trigger, "late", None) is None:
@@ -196,4 +212,4 @@ class SpanCore:
             elif window.shown is not None:
                 united.owed.append(window.shown._replace(retracts=True))
         state.open[whole] = united
-        state.wake = min(state.wake, self._wake(whole, united))
+        self._wait(state, whole, united)

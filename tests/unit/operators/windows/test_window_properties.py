@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -252,6 +253,18 @@ def test_a_jump_of_fifty_years_costs_what_has_data() -> None:
     script.record(50 * 365 * 86_400 * SECOND, 1)
     assert [result.value for result in script.finish()] == [1, 1, 1, 1]
     assert sum(calls.values()) == 2
+
+
+def test_slices_of_a_microsecond_cost_what_has_data() -> None:
+    """A month and a slide that is shorter by a microsecond have no larger part in common."""
+    month = timedelta(days=30)
+    op = op_of(sliding(month, every=month - timedelta(microseconds=1)), agg.count(), lateness=10 * SECOND)
+    script = WindowScript(op)
+    script.record(SECOND, 1)
+    script.record(3 * SECOND, 1)
+    script.step.advance(to_micros(datetime(1970, 1, 31, 0, 0, 1, tzinfo=UTC)))
+    script.record(2 * SECOND, 1)
+    assert [result.value for result in script.finish()] == [2, 3]
 
 
 @given(kind=kinds, arrivals=records, lag=st.integers(0, 30), cut=st.integers(0, 30))
