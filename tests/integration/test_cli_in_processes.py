@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.running.engine import TOPOLOGIES, Engine
+from support.running.signals import hear_signals
 
 pytestmark = pytest.mark.cluster
 
@@ -80,12 +81,6 @@ def beginning_with(tmp_path: Path) -> Callable[[str], str]:
     return write
 
 
-def _hear_signals() -> None:
-    """Tests in the background of a shell, or under nohup, have these ignored, and would pass that on."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
 def begun(engine: Engine, *args: str, until: str) -> subprocess.Popen[str]:
     """A verb in the background, as soon as its standard error has a line with `until`."""
     command = [str(HERONPY), *args]
@@ -95,7 +90,7 @@ def begun(engine: Engine, *args: str, until: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=_hear_signals,
+        preexec_fn=hear_signals,
     )
     assert process.stderr is not None
     seen = []
@@ -121,7 +116,7 @@ def test_a_foreground_run_takes_its_topology_with_it(engine: Engine, number: sig
 def test_closing_the_terminal_stops_a_foreground_run(engine: Engine) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
-        _hear_signals()
+        hear_signals()
         topology = (str(TOPOLOGIES / "trickle.py"), "Trickle")
         os.execve(HERONPY, ["heronpy", "run", *topology], engine.environment)
     shown = b""

@@ -20,6 +20,7 @@ from support.clusters.spark_cluster import SparkCluster
 from support.clusters.spark_connect import SparkConnect
 from support.clusters.spark_workers import TRAVELS, python_without
 from support.running.engine import wait_until
+from support.running.signals import hear_signals
 from support.suite.needs import needs_java
 
 from heronpy.testing.contracts.runner import RunnerContract
@@ -230,6 +231,7 @@ def test_ctrl_c_ends_the_job_and_leaves_nothing(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_signals,
     ) as command:
         wait_until((tmp_path / "begun").exists, 120, "the job runs")
         started = psutil.Process(command.pid).children(recursive=True)

@@ -26,7 +26,7 @@ def write_code(folder: Path, config: Config, source: Source) -> Path:
         if source.file:
             files.update(code_files(source, config.integer("upload.limit")))
         write_archive(draft, {}, files.items())
-    return draft.rename(folder / f"heronpy-{sha256_of(draft)[:16]}.zip")
+    return draft.rename(folder / f"pipeline-{sha256_of(draft)[:16]}.zip")
 
 
 def folders(source: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
