@@ -136,6 +136,7 @@ class OpenSession:
         from pyspark import SparkConf, SparkContext
         from pyspark.sql import SparkSession
 
+        local_dirs = os.environ.get("SPARK_LOCAL_DIRS")
         os.environ["SPARK_LOCAL_DIRS"] = str(self.folder)
         if self._settings.local:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -153,6 +154,10 @@ class OpenSession:
             raise UserError(msg, hint="check scheduler.spark.master and scheduler.spark.conf") from error
         finally:
             signal.signal(signal.SIGINT, on_interrupt)
+            # the JVM has it; a Spark that the user starts later would make our folder again
+            del os.environ["SPARK_LOCAL_DIRS"]
+            if local_dirs is not None:
+                os.environ["SPARK_LOCAL_DIRS"] = local_dirs
         if self._settings.python or self._settings.local:
             context.pythonExec = self._settings.python or sys.executable
         return SparkSession(context)
