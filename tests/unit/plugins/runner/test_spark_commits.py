@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,15 @@ class _OwnWriter(Writer[Any]):
         self._sink.happens()
 
 
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """A process in the background of a shell has SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_while_it_commits_has_its_effect_when_all_is_committed(tmp_path: Path) -> None:
     collected = sinks.collected()
     committed = []
