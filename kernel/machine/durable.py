@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 
 #: Paths here are strings: pathlib interns each part, and a process that does so with new names in every
 #: checkpoint gets a table of its own for all strings that are interned, of some 800 KB.
@@ -29,6 +30,7 @@ def make_durable(folder: StrPath, mode: int = 0o700) -> None:
 
     An existing folder may have been made by a process that died before it synced the parent. So each process
     syncs the parent of every folder that it writes into once, and thereby all folders above.
+    FileNotFoundError if another process removes one of them meanwhile: the caller may try again.
     """
     path = os.fspath(folder)
     above = os.path.dirname(path) or os.curdir
@@ -39,7 +41,8 @@ def make_durable(folder: StrPath, mode: int = 0o700) -> None:
         try:
             os.mkdir(path, mode)
         except FileExistsError:
-            if not os.path.isdir(path):
+            # a FileNotFoundError here: another process made the folder, and has removed it since
+            if not stat.S_ISDIR(os.lstat(path).st_mode) and not os.path.isdir(path):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
     with contextlib.suppress(PermissionError):  # a folder that cannot be read was not made by the engine
         sync(above)
