@@ -19,6 +19,9 @@ LOWEST_PIP := $(LOWEST)/bin/python -m pip --quiet --disable-pip-version-check
 SEED ?= 1
 RUN = $(PYTHON) tests/whole_run.py --seed $(SEED)
 
+# What is measured: groups, or options of `python -m bench run`.
+BENCH ?= words latency sizes event-time
+
 # What explores begins somewhere else each time, and says where.
 ifndef CHAOS_SEED
 CHAOS_SEED := $(shell date +%s)
@@ -49,11 +52,11 @@ lowest: $(LOWEST)/.spark ## Run the fast tests with the lowest versions that pyp
 cluster: ## Run the tests that start real processes, and the slow ones
 	@$(RUN) cluster
 
-chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules, CHAOS_KILLS (20) kills of every kind of process at full load and in updates, power cuts at every step
+chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules and 10,000 of watermarks, CHAOS_KILLS (20) kills of every kind of process at full load and in updates, units × links × fusing, power cuts at every step
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"
-	@$(PYTHON) tests/whole_run.py --seed $(CHAOS_SEED) fast
-	SIMULATION_SEED=$(CHAOS_SEED) SIMULATION_SCHEDULES=5000 $(BIN)/python -m pytest -q -s tests/simulation
-	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/pipelines/test_words_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_cut_links.py tests/integration/test_damaged_nodes.py tests/integration/test_power_cuts.py
+	@RANDOM_PIPELINES=300 $(PYTHON) tests/whole_run.py --seed $(CHAOS_SEED) fast
+	SIMULATION_SEED=$(CHAOS_SEED) SIMULATION_SCHEDULES=5000 WATERMARK_SCHEDULES=10000 $(BIN)/python -m pytest -q -s tests/simulation
+	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/pipelines/test_words_under_fire.py tests/integration/pipelines/test_windows_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_fused.py tests/integration/test_units.py tests/integration/test_classic_groupings.py tests/integration/test_cut_links.py tests/integration/test_damaged_nodes.py tests/integration/test_power_cuts.py
 
 soak: $(VENV)/.dev ## Memory of every process for SOAK_MINUTES (10), random faults for as long, then a master away
 	@echo "CHAOS_SEED=$(CHAOS_SEED)"
@@ -73,9 +76,9 @@ format: $(VENV)/.ruff ## Mend what lint complains about, as far as a tool can
 types: $(VENV)/.dev ## Check types
 	$(BIN)/mypy
 
-bench: $(VENV)/.dev ## Run the benchmarks
-	$(PIP) install bytewax
-	@for script in $$(ls bench/*.py | grep -v measure.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.dev ## Measure, also against peers; BENCH="words --rounds 3" for less
+	$(BIN)/python -m bench install
+	$(BIN)/python -m bench run $(BENCH)
 
 proto: $(VENV)/.dev ## Generate kernel/protocol/control_pb2.* from control.proto
 	cd kernel/protocol && ../../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. control.proto

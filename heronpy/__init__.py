@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heronpy.bolt import BasicBolt, Bolt
+    from heronpy.column_schema import Schema
     from heronpy.context import TopologyContext
     from heronpy.custom_grouping import ICustomGrouping
     from heronpy.kernel.config import Config
@@ -90,6 +91,7 @@ __all__ = [
     "SQLiteSink",
     "Sample",
     "Scheduler",
+    "Schema",
     "Shipped",
     "SlidingWindowBolt",
     "Spout",
@@ -148,6 +150,7 @@ _HOMES = {
     "SQLiteSink": "heronpy.sinks",
     "Sample": "heronpy.kernel.plugin.metric_sink",
     "Scheduler": "heronpy.kernel.plugin",
+    "Schema": "heronpy.column_schema",
     "Shipped": "heronpy.kernel.plugin",
     "SlidingWindowBolt": "heronpy.window",
     "Spout": "heronpy.spout",

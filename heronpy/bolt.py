@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -59,6 +60,19 @@ class BaseBolt(BaseComponent):
         """
         self.delegate.emit_many(rows, stream, anchors)
 
+    def emit_batch(
+        self,
+        batch: Any,
+        stream: str = Stream.DEFAULT_STREAM_ID,
+        anchors: Sequence[Tuple] | None = None,
+        direct_task: int | None = None,
+    ) -> None:
+        """Send a pyarrow.RecordBatch of the stream's Schema, anchored as a whole.
+
+        Memory that the batch shares with other objects, such as a NumPy array, must not be changed later.
+        """
+        self.delegate.emit_batch(batch, stream, anchors, direct_task)
+
     def ack(self, tup: Tuple) -> None:
         """This tuple is fully processed here."""
         self.delegate.ack(tup)
@@ -66,6 +80,19 @@ class BaseBolt(BaseComponent):
     def fail(self, tup: Tuple) -> None:
         """This tuple could not be processed: `fail` of its spout is called."""
         self.delegate.fail(tup)
+
+    def watermark_of(self, key: object) -> int:
+        """How far event time has come for a grouping key, for a bolt that has `on_watermark`.
+
+        It never goes back for a key, also when the key moves to another task, and is at least what
+        `on_watermark` was called with.
+        """
+        return cast("int", self.delegate.watermark_of(key))
+
+    @property
+    def watermarks_differ(self) -> bool:
+        """Whether some keys may be further than `on_watermark` was told: after a change or a restore."""
+        return cast("bool", self.delegate.watermarks_differ)
 
     @staticmethod
     def is_tick(tup: Tuple) -> bool:
@@ -102,7 +129,10 @@ class Bolt(BaseBolt):
         """
 
     def on_plan_change(self, context: TopologyContext) -> None:
-        """Called after the topology was scaled: `context` has the current tasks."""
+        """Called after the topology was scaled: `context` has the current tasks, `self.state` the keys.
+
+        In a task that is new, it is the first call after `initialize`, which had no state yet.
+        """
 
     def close(self) -> None:
         """Called last when the instance is stopped; never after a crash."""
@@ -125,6 +155,9 @@ class BasicBolt(Bolt):
             setattr(cls, "process", _acking(cls.process, _one))  # noqa: B010 - a method, to mypy
         if "process_batch" in cls.__dict__:
             setattr(cls, "process_batch", _acking(cls.__dict__["process_batch"], list))  # noqa: B010
+        for name in ("process_rows", "process_columns"):
+            if name in cls.__dict__:
+                setattr(cls, name, _acking_whole(cls.__dict__[name]))
 
     def emit(
         self,
@@ -145,6 +178,15 @@ class BasicBolt(Bolt):
         anchors: Sequence[Tuple] | None = None,
     ) -> None:
         super().emit_many(rows, stream, self._anchors if anchors is None else anchors)
+
+    def emit_batch(
+        self,
+        batch: Any,
+        stream: str = Stream.DEFAULT_STREAM_ID,
+        anchors: Sequence[Tuple] | None = None,
+        direct_task: int | None = None,
+    ) -> None:
+        super().emit_batch(batch, stream, self._anchors if anchors is None else anchors, direct_task)
 
     def ack(self, tup: Tuple) -> None:
         self._close(tup)
@@ -184,3 +226,18 @@ def _acking(
             self._open, self._anchors = (), None
 
     return process_and_ack
+
+
+def _acking_whole(process: Callable[..., None]) -> Callable[..., None]:
+    wanted = 2 if takes_origin(process) else 1
+    acking = _acking(lambda self, given: process(self, *given[:wanted]), lambda given: [given[1]])
+
+    def process_whole(self: BasicBolt, batch: Any, origin: Tuple | None = None) -> None:
+        acking(self, (batch, origin))
+
+    return process_whole
+
+
+def takes_origin(process_whole: Callable[..., Any]) -> bool:
+    """Whether a function of a class, with `self`, wants the origin of a batch besides the batch."""
+    return len(inspect.signature(process_whole).parameters) > 2

@@ -33,6 +33,14 @@ class BaseComponent:
         """Write to the instance's log; level is trace, debug, info (as is None), warn or error."""
         self.delegate.log(message, level)
 
+    def emit_watermark(self, at: int, idle: bool = False) -> None:
+        """No tuple with an event time before `at` will be emitted: microseconds since 1970.
+
+        The watermark leaves behind all tuples emitted so far. `idle`: there is no input at present, and
+        receivers are not to wait for this task.
+        """
+        self.delegate.emit_watermark(at, idle)
+
     # A cached property gives way to assignment: older topologies keep a `self.state` of their own.
     @functools.cached_property
     def state(self) -> Any:

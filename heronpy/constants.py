@@ -52,6 +52,8 @@ TOPOLOGY_ADDITIONAL_CLASSPATH = "topology.additional.classpath"
 
 #: ours: how many key groups the keys of a fields grouping are hashed to; fixed at submit
 TOPOLOGY_KEY_GROUPS = "topology.key.groups"
+#: ours: which tasks share a process, "none" or all those of a "container"
+TOPOLOGY_FUSE = "topology.fuse"
 #: ours: what is done with a tuple that kills its task, "stop" or "skip", and after how many deaths
 TOPOLOGY_POISON = "topology.poison"
 TOPOLOGY_POISON_DEATHS = "topology.poison.deaths"

@@ -37,7 +37,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Schema:
+class StreamSchema:
     """The fields of a stream."""
 
     keys: list[Key]
@@ -48,7 +48,7 @@ class OutputStream:
     """One stream that a component emits."""
 
     stream: StreamId
-    schema: Schema
+    schema: StreamSchema
 
 
 @dataclass(frozen=True)

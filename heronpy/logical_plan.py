@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from heronpy.column_schema import check_key_types
 from heronpy.config_values import merged_config, split_config
 from heronpy.constants import (
     DEFAULT_TOPOLOGY_CONFIG,
@@ -72,6 +73,7 @@ def to_logical_plan(
         msgspec.structs.replace(component, splits=declared_splits(spec, merged_config(plan, component.name)))
         for component, spec in zip(plan.components, topology._heron_specs, strict=True)
     )
+    check_key_types(plan)
     return msgspec.structs.replace(plan, components=components)
 
 
@@ -168,10 +170,18 @@ def to_component(spec: HeronComponentSpec) -> Component:
         parallelism=spec.parallelism,
         inputs=_inputs(spec),
         outputs=tuple(
-            DeclaredStream(stream.stream_id, tuple(stream.fields), stream.direct) for stream in spec.streams()
+            DeclaredStream(
+                stream.stream_id,
+                tuple(stream.fields),
+                stream.direct,
+                stream.schema.encoded() if stream.schema else b"",
+            )
+            for stream in spec.streams()
         ),
         config=plain,
         opaque_config=opaque,
+        reads_columns=hasattr(spec.component_class, "process_columns"),
+        hears_watermarks=hasattr(spec.component_class, "on_watermark"),
     )
 
 

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from heronpy.arguments import require
-from heronpy.definition import ComponentMessage, InputStream, Key, OutputStream, Schema, SpecMessage, StreamId
+from heronpy.column_schema import Schema
+from heronpy.definition import (
+    ComponentMessage,
+    InputStream,
+    Key,
+    OutputStream,
+    SpecMessage,
+    StreamId,
+    StreamSchema,
+)
 from heronpy.errors import DefinitionError
 from heronpy.kernel.errors import did_you_mean
 from heronpy.stream import AnyGrouping, Grouping, GroupingType, Stream
@@ -70,12 +79,15 @@ class HeronComponentSpec:
         streams: list[Stream] = []
         default: Stream | None = None
         for output in self._outputs():
-            stream = Stream([output]) if isinstance(output, str) else output
+            stream = Stream([output]) if isinstance(output, str) else _stream(output)
             if stream.stream_id != Stream.DEFAULT_STREAM_ID:
                 streams.append(stream)
             elif default is None:
-                default = Stream(stream.fields, direct=stream.direct)
+                default = Stream(stream.schema or stream.fields, direct=stream.direct)
                 streams.append(default)
+            elif stream.schema or default.schema:
+                msg = f"outputs of {self.label}: the Schema of the default stream must have all its fields"
+                raise DefinitionError(msg, hint="give a second stream a name: Stream(Schema(…), name='…')")
             else:
                 default.fields.extend(stream.fields)
         return streams
@@ -103,17 +115,18 @@ class HeronComponentSpec:
             ],
             outputs=[
                 OutputStream(
-                    StreamId(stream.stream_id, name), Schema([Key(field) for field in stream.fields])
+                    StreamId(stream.stream_id, name), StreamSchema([Key(field) for field in stream.fields])
                 )
                 for stream in self.streams()
             ],
         )
 
-    def _outputs(self) -> Sequence[str | Stream]:
+    def _outputs(self) -> Sequence[str | Stream | Schema]:
         outputs = [] if self.outputs is None else self.outputs
+        outputs = [outputs] if isinstance(outputs, Schema) else outputs
         require(outputs, (list, tuple), f"outputs of {self.label} must be a list of field names and Streams")
         for output in outputs:
-            require(output, (str, Stream), f"outputs of {self.label} must be field names and Streams")
+            require(output, (str, Stream, Schema), f"outputs of {self.label} must be field names and Streams")
         return outputs
 
     def _source(self, key: object) -> GlobalStreamId:
@@ -170,6 +183,10 @@ class GlobalStreamId:
         return f"{self.component_id}:{self.stream_id}"
 
 
+def _stream(output: Stream | Schema) -> Stream:
+    return Stream(output) if isinstance(output, Schema) else output
+
+
 def _gtype(grouping: AnyGrouping) -> GroupingType:
     return grouping if isinstance(grouping, GroupingType) else grouping.gtype
 
@@ -187,6 +204,8 @@ def declared_outputs(cls: type[Any], optional: Sequence[str | Stream] | None) ->
 
 def _listed(cls: type[Any], outputs: Any) -> Sequence[Any]:
     listed: Sequence[Any] = [] if outputs is None else outputs
+    if isinstance(listed, Schema):
+        return [listed]
     require(listed, (list, tuple), f"outputs of {cls.__qualname__} must be a list of field names and Streams")
     return listed
 

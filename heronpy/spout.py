@@ -55,6 +55,19 @@ class BaseSpout(BaseComponent):
         """
         self.delegate.emit_many(rows, tup_id, stream)
 
+    def emit_batch(
+        self,
+        batch: Any,
+        tup_id: Any = None,
+        stream: str = Stream.DEFAULT_STREAM_ID,
+        direct_task: int | None = None,
+    ) -> None:
+        """Send a pyarrow.RecordBatch of the stream's Schema. With `tup_id` its rows are one tree.
+
+        Memory that the batch shares with other objects, such as a NumPy array, must not be changed later.
+        """
+        self.delegate.emit_batch(batch, tup_id, stream, direct_task)
+
     def finish(self) -> None:
         """This task has no more tuples to emit: its input has ended.
 
@@ -83,6 +96,23 @@ class Spout(BaseSpout):
         msg = f"{type(self).__qualname__} must define next_tuple()"
         raise NotImplementedError(msg)
 
+    def due_in(self) -> float | None:
+        """Seconds until `next_tuple` has something to emit; None if that is not known.
+
+        Asked after a `next_tuple` that emitted nothing. That is called again when they are over, to a
+        fraction of a millisecond, or earlier. Where it is not known, `next_tuple` is called again and again,
+        with growing pauses: `spout.idle_min` to `spout.idle_max`, and up to 0.5 s (2 % of the silence)
+        when nothing comes for long.
+        """
+        return None
+
+    def fd(self) -> int | None:
+        """A file descriptor that is readable when `next_tuple` has something to emit; None if there is none.
+
+        Asked with `due_in`: `next_tuple` is called when it is readable, and twice a second.
+        """
+        return None
+
     def ack(self, tup_id: Any) -> None:
         """The tuple emitted with this id is fully processed."""
 
@@ -103,7 +133,10 @@ class Spout(BaseSpout):
         """
 
     def on_plan_change(self, context: TopologyContext) -> None:
-        """Called after the topology was scaled: `context` and `self.splits` are up to date."""
+        """Called after the topology was scaled: `context`, `self.splits` and `self.state` are up to date.
+
+        In a task that is new, it is the first call after `initialize`, which had no state yet.
+        """
 
     def close(self) -> None:
         """Called last when the instance is stopped; never after a crash."""

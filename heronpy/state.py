@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
+from heronpy.errors import DefinitionError
+
 
 class State:
     """The mapping that a stateful component receives."""
@@ -59,6 +61,15 @@ class HashMapState(State, MutableMapping[Any, Any]):
     def __len__(self) -> int:
         return len(self._dict)
 
+    def table(self, name: str, /, *, keys: Any = None, **values: Any) -> Any:
+        """A table of numbers by key, for whole columns of keys: `table("counts", count="int64")`.
+
+        `keys` is their Schema; without it they are as in the streams that the component groups by key.
+        """
+        del keys, values
+        msg = f"table {name!r} lies by key, and this component reads nothing by fields grouping"
+        raise DefinitionError(msg, hint="inputs={spec: Grouping.fields('name')}")
+
     def popitem(self) -> tuple[Any, Any]:
         """Remove the newest entry. The inherited method removes the oldest, which a dict finds slowly."""
         return self._dict.popitem()
@@ -78,6 +89,18 @@ class StatefulComponent:
 
     def pre_save(self, checkpoint_id: str) -> None:
         """Called before the state is saved: put everything into it that has to be saved."""
+
+
+class KeepsNotes:
+    """Mixin for a component that saves, beside its state, what its task alone knows and no other needs."""
+
+    def notes(self) -> object:
+        """What the same task is to begin with after a crash; None: nothing."""
+        raise NotImplementedError
+
+    def init_notes(self, notes: object) -> None:
+        """Called before initialize with the last saved notes, if there are any."""
+        raise NotImplementedError
 
 
 def state_is_by_task(cls: type[Any]) -> bool:

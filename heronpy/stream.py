@@ -7,24 +7,31 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from heronpy.arguments import require
+from heronpy.column_schema import Schema
 from heronpy.custom_grouping import ICustomGrouping
 from heronpy.serializer import default_serializer
 
 
 class Stream:
-    """One output of a component: a name and its fields. Goes into `outputs`."""
+    """One output of a component: a name and its fields, or their Schema. Goes into `outputs`."""
 
     DEFAULT_STREAM_ID = "default"
 
     def __init__(
-        self, fields: Sequence[str] | None = None, name: str = DEFAULT_STREAM_ID, direct: bool = False
+        self,
+        fields: Sequence[str] | Schema | None = None,
+        name: str = DEFAULT_STREAM_ID,
+        direct: bool = False,
     ) -> None:
-        require([] if fields is None else fields, (list, tuple), "fields of a stream must be a list of names")
-        for field in fields or ():
+        #: of a stream of columns
+        self.schema = fields if isinstance(fields, Schema) else None
+        names = fields.names if isinstance(fields, Schema) else [] if fields is None else fields
+        require(names, (list, tuple), "fields of a stream must be a list of names")
+        for field in names:
             require(field, str, "a field name must be a string")
         require(name, str, "a stream name must be a string")
         require(direct, bool, "direct must be True or False")
-        self.fields = list(fields or ())
+        self.fields = list(names)
         self.stream_id = name
         self.direct = direct
 

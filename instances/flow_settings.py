@@ -19,6 +19,9 @@ class FlowSettings(msgspec.Struct, frozen=True):
     credit_initial: int = 1024
     credit_bytes: int = 8 << 20
     credit_probe: float = 1.0
+    watermark_interval: float = 0.005
+    watermark_per_receiver: float = 0.002
+    watermark_repeat: float = 2.0
     #: throw away what gets no credit instead of waiting
     drop: bool = False
     frame_bytes: int = 16 << 20
@@ -37,6 +40,9 @@ class FlowSettings(msgspec.Struct, frozen=True):
             credit_initial=config["credit.initial_tuples"],
             credit_bytes=config["credit.max_bytes"],
             credit_probe=config["credit.probe"],
+            watermark_interval=config["watermark.interval"],
+            watermark_per_receiver=config["watermark.per_receiver"],
+            watermark_repeat=config["watermark.repeat"],
             drop=config["credit.when_full"] == "drop",
             frame_bytes=config["transport.frame_bytes"],
             idle_min=config["spout.idle_min"],

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.process.control import Control, ProcessId
-from heronpy.instances.process.lifecycle import ProcessLifecycle
+from heronpy.instances.process.lifecycle import ProcessOfMany, ProcessOfOne
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.config import Config
 from heronpy.kernel.machine.addresses import DATA_SOCKET, process_identity, socket_path
-from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.plans import PhysicalPlan, is_fused
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.loading import describe_user_error, prepare_process
 
@@ -67,13 +67,15 @@ def _run_tasks(
     try:
         path = socket_path(launch.container_sockets(child.container), DATA_SOCKET)
         dealer = transport.dealer_local(path, process_identity(child.slot, child.incarnation))
-        link = SocketLink(reactor, dealer, child.tasks)
-        ProcessLifecycle(launch, child, link, control).run()
+        process = ProcessOfMany if is_fused(plan.logical) else ProcessOfOne
+        process(launch, child, SocketLink(reactor, dealer), control).run()
     except Stopping:
         return 0
     except BaseException as error:  # sys.exit() in user code is a failure as well
         failure = describe_user_error(error, source)
-        log.error("%s", failure.traceback or failure.summary)
+        culprits = [plan.task(task).label for task in control.in_call() if plan.has(task)]
+        where = f"in {', '.join(culprits)}: " if culprits else ""
+        log.error("%s%s", where, failure.traceback or failure.summary)
         control.fail(failure.summary, failure.traceback)
         return FAILED
     return 0

@@ -22,6 +22,8 @@ class InstanceStatus(msgspec.Struct, frozen=True, kw_only=True):
     #: wall-clock second of the last change of state
     since: float = 0.0
     pid: int = 0
+    #: name of the process that it lives in, and of its log; tasks with the same one share it
+    process: str = ""
     incarnation: int = 0
     #: times its executor had to start it again
     restarts: int = 0
@@ -106,6 +108,20 @@ class Backpressure(msgspec.Struct, frozen=True, kw_only=True):
     bolts: tuple[str, ...] = ()
 
 
+class ComponentTime(msgspec.Struct, frozen=True, kw_only=True):
+    """How far event time has come in one component that watermarks go through."""
+
+    component: str
+    #: seconds since 1970; None while nothing is known, or when it has ended
+    low_watermark: float | None = None
+    #: seconds behind the time of day
+    lag: float | None = None
+    #: whether all of its input is over
+    ended: bool = False
+    #: the task that keeps it back, and why if that is known: a split, calls under way
+    held_by: str = ""
+
+
 class CheckpointStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What a topology has saved of itself, and how often it had to begin again from that."""
 
@@ -188,6 +204,8 @@ class TopologyStatus(msgspec.Struct, frozen=True, kw_only=True):
     instances: tuple[InstanceStatus, ...] = ()
     #: what has lasted for more than a second
     backpressure: tuple[Backpressure, ...] = ()
+    #: of the components that watermarks go through, upstream ones first
+    event_time: tuple[ComponentTime, ...] = ()
     #: of all instances together; at least once, tuples with an id come again
     lost_min: int = 0
     lost_max: int = 0

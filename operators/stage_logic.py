@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from heronpy.operators import at_the_end, stateless, timed_steps
-from heronpy.operators.event_timing import EventTiming
+from heronpy.operators.event_timing import EventTiming, SplitTime
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Out, to_all
 from heronpy.operators.per_key import Deduplicating, Keeper, Processing, Rolling, States, checked_key
 from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.operators.stage_watermarks import StageWatermarks
-from heronpy.operators.timed_processing import TimedProcessing
+from heronpy.operators.timed_processing import TimedProcessing, keeps_cells
+from heronpy.operators.windows.window_partials import WindowPartials
 from heronpy.operators.windows.windowing import Windowing, core_of, rules_of
 from heronpy.pipeline.graph import (
     ENDS,
@@ -44,6 +45,7 @@ from heronpy.pipeline.graph import (
     StepInput,
     WindowOp,
 )
+from heronpy.pipeline.times import BEGINNING
 
 
 class StageLogic:
@@ -55,7 +57,10 @@ class StageLogic:
     mapping in which a step with state keeps it; by default a dict.
 
     Event time: `clock` says how late it is, `read`, `arrives`, `nothing` and `over` what a source does, and
-    `advance` how far another stage has come; `fetch_watermarks` has what the stages behind must know.
+    `advance` how far another stage has come; `fetch_watermarks` has what the stages behind must know. A
+    runner whose tasks share the keys says `advance_all` and tells the readers the `lowest`, or what `further`
+    has for them; where the watermarks of keys differ it says so by `judge_by`, and `reload` when keys have
+    come or gone.
     """
 
     def __init__(
@@ -82,7 +87,12 @@ class StageLogic:
         self._windows: dict[str, Windowing] = {}
         #: what goes by processing time
         self._clocks: list[Callable[[int], None]] = []
+        #: what waits for event time, by key
+        self._waiting: list[Windowing | TimedProcessing] = []
+        self._lingering: list[WindowPartials] = []
         self._watermarks = StageWatermarks(graph, stage)
+        #: how far all that the stage reads has come
+        self.floor = BEGINNING
         self._failing: list[Failing] = []
         #: what steps do at the end of the input, those behind first
         self._endings: list[Callable[[], None]] = []
@@ -106,20 +116,65 @@ class StageLogic:
         for timing in self._timings.values():
             timing.clock(now)
 
-    def read(self, splits: Sequence[str]) -> None:
-        """The stage has a source with these splits."""
+    @property
+    def goes_by_clock(self) -> bool:
+        """Whether a step must be told how late it is."""
+        return bool(self._clocks or self._timings)
+
+    @property
+    def gives_time(self) -> bool:
+        """Whether a step gives records their event time."""
+        return bool(self._timings)
+
+    @property
+    def due(self) -> int | None:
+        """The processing time for which a step waits."""
+        times = (step.due for step in (*self._waiting, *self._lingering, *self._timings.values()))
+        return min((time for time in times if time is not None), default=None)
+
+    def read(self, splits: Sequence[str], saved: Mapping[str, Mapping[str, SplitTime]] | None = None) -> None:
+        """The stage has a source with these splits. `saved`: split → what `split_times` said of it."""
+        self._watermarks.rebase()
+        for step, timing in self._timings.items():
+            own = {split: times[step] for split, times in (saved or {}).items() if step in times}
+            timing.read(splits, own)
+
+    def share_anew(self) -> None:
+        """The task gets other records than before, and follows those of no split."""
+        self._watermarks.rebase()
         for timing in self._timings.values():
-            timing.read(splits)
+            timing.share_anew()
+
+    def held_by(self) -> str | None:
+        """The split that keeps event time back, in words."""
+        return next(filter(None, (timing.held_by() for timing in self._timings.values())), None)
+
+    def split_times(self, split: str) -> dict[str, SplitTime]:
+        """How far a split has come, for each step that follows it: to be saved with its position."""
+        return {step: timing.time_of(split) for step, timing in self._timings.items()}
 
     def arrives(self, split: str, watermark: int | None, *, caught_up: bool) -> None:
         """The rows that follow are of this split; what its source knows of its event time."""
         for timing in self._timings.values():
             timing.arrives(split, watermark, caught_up)
 
+    def settle(self, split: str) -> None:
+        """What a split has given without records may be news of its event time."""
+        for timing in self._timings.values():
+            timing.settle(split)
+
     def nothing(self) -> None:
         """The source was asked and had nothing."""
         for timing in self._timings.values():
             timing.nothing()
+
+    def waiting(self) -> dict[str, str]:
+        """The splits that are so far ahead of others that they are not to be read, each with a sentence.
+
+        Of several steps that give event time all must say so, else each could wait for another.
+        """
+        first, *others = [timing.waiting() for timing in self._timings.values() if timing.limited] or [{}]
+        return {split: why for split, why in first.items() if all(split in other for other in others)}
 
     def over(self, split: str) -> None:
         """A split has ended."""
@@ -130,9 +185,42 @@ class StageLogic:
         """An edge that a step reads has come so far in event time."""
         self._watermarks.advance(step, edge, watermark, idle=idle)
 
+    def advance_all(self, watermark: int, *, idle: bool = False) -> None:
+        """All that the stage reads has come so far, for all keys; less than before, if it has got others."""
+        if watermark < self.floor:
+            self._watermarks.rebase()
+        self.floor = watermark
+        self._watermarks.advance_all(watermark, idle=idle)
+
+    @property
+    def lowest(self) -> tuple[int, bool] | None:
+        """How far all that leaves the stage has come, and whether it is idle; None: it has no event time."""
+        low = self._watermarks.lowest
+        return (low.value, low.idle) if self._watermarks.has_time else None
+
+    @property
+    def further(self) -> dict[str, tuple[int, bool]]:
+        """The stages behind that need not wait for the lowest: those that do not read what is behind."""
+        return self._watermarks.further
+
+    def judge_by(self, of_key: Callable[[Hashable], int] | None) -> None:
+        """The watermark of each key, where keys are ahead of what `advance_all` said; None: none is."""
+        for waiting in self._waiting:
+            waiting.of_key = of_key
+
+    def reload(self) -> None:
+        """The runner has put states in or taken some out: steps find anew what waits for what."""
+        for waiting in self._waiting:
+            waiting.reload()
+
     def fetch_watermarks(self) -> Iterable[tuple[Edge, tuple[int, bool]]]:
         """How far the edges that leave the stage have come, if that is new: behind what `fetch` gives."""
         return self._watermarks.fetch()
+
+    @property
+    def late_dropped(self) -> dict[str, int]:
+        """Steps with windows, and how many records came too late for them."""
+        return {name: step.late.dropped for name, step in self._windows.items()}
 
     @property
     def late(self) -> dict[str, str]:
@@ -198,10 +286,11 @@ class StageLogic:
             case ProcessOp() as op:
                 tags = {read.output for _, read in self._graph.readers(step.name)} - {MAIN, ERRORS}
                 sides = {tag.removeprefix("tag:"): self._out(step, tag, stamping) for tag in tags}
-                if not (step.timed or op.on_timer):
+                if not keeps_cells(step):
                     return Processing(op, out, sides, failing, self._state_of(step))
                 timed = TimedProcessing(op, out, sides, failing, self._state_of(step), timed=step.timed)
                 self._clocks.append(timed.clock)
+                self._waiting.append(timed)
                 self._watermarks.listen(step.name, timed.advance)
                 return timed
             case RollingOp(aggregate=aggregate):
@@ -210,8 +299,8 @@ class StageLogic:
                 return Deduplicating(out, failing, self._state_of(step))
             case AggregateOp(aggregate=aggregate, keyed=keyed):
                 return at_the_end.aggregating(aggregate, out, failing, self._state_of(step), keyed=keyed)
-            case PartialOp(aggregate=aggregate, keyed=keyed):
-                return at_the_end.partially(aggregate, out, failing, keyed=keyed)
+            case PartialOp() as partial:
+                return self._partial(step, partial, out, failing)
             case FinalOp(aggregate=aggregate, keyed=keyed):
                 return at_the_end.finally_(aggregate, out, failing, self._state_of(step), keyed=keyed)
             case CoGroupOp(how=how):
@@ -220,6 +309,15 @@ class StageLogic:
                 return self._windowing(step, step.op, out, failing)
         return None
 
+    def _partial(self, step: Step, op: PartialOp, out: Out, failing: Failing) -> Keeper:
+        if op.window is None:
+            return at_the_end.partially(op.aggregate, out, failing, keyed=op.keyed)
+        partials = WindowPartials(op.window, out, failing)
+        self._clocks.append(partials.clock)
+        self._lingering.append(partials)
+        self._watermarks.listen(step.name, partials.advance, partials.end)
+        return partials
+
     def _windowing(self, step: Step, op: WindowOp, out: Out, failing: Failing) -> Windowing:
         is_read = any(read.output == LATE for _, read in self._graph.readers(step.name))
         late = self._out(step, LATE) if is_read else None
@@ -227,6 +325,7 @@ class StageLogic:
         windowing = Windowing(op, core, out, late, failing, self._state_of(step))
         self._windows[step.name] = windowing
         self._clocks.append(windowing.clock)
+        self._waiting.append(windowing)
         self._watermarks.listen(step.name, windowing.advance)
         return windowing
 

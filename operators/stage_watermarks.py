@@ -14,16 +14,59 @@ class StageWatermarks:
 
     def __init__(self, graph: Graph, stage: str) -> None:
         self._graph, self._stage = graph, stage
-        self._low: dict[str, LowWatermark] = {}
         #: step → what it does when event time goes on
         self._listeners: dict[str, Callable[[int], None]] = {}
+        #: step → what it hands on before its stage says that it is idle
+        self._parting: dict[str, Callable[[], None]] = {}
         self._leaving: dict[Edge, tuple[int, bool]] = {}
+        #: steps that read other stages, and what they read
+        self._entries: dict[tuple[str, Edge], None] = {}
+        leaving: dict[Edge, None] = {}
+        #: another stage → what it reads of this one
+        self._readers: dict[str, dict[Edge, None]] = {}
         for step in graph.steps:
-            if step.stage == stage and _follows(step):
-                self._low[step.name] = LowWatermark([edge_of(read) for read in step.inputs])
+            for read in step.inputs:
+                before = graph[read.step]
+                if step.stage == stage and before.stage != stage and _follows(step):
+                    self._entries[step.name, edge_of(read)] = None
+                elif step.stage != stage and before.stage == stage and before.timed:
+                    leaving[edge_of(read)] = None
+                    self._readers.setdefault(step.stage, {})[edge_of(read)] = None
+        self._edges = tuple(leaving)
+        self.rebase()
 
-    def listen(self, step: str, listener: Callable[[int], None]) -> None:
+    def rebase(self) -> None:
+        """Event time may be earlier than it was: the keys or splits are others than before."""
+        steps = (step for step in self._graph.steps if step.stage == self._stage and _follows(step))
+        self._low = {step.name: LowWatermark([edge_of(read) for read in step.inputs]) for step in steps}
+        #: the lowest of what leaves the stage
+        self.lowest = LowWatermark(self._edges)
+        self._by_reader = {stage: LowWatermark(edges) for stage, edges in self._readers.items()}
+
+    @property
+    def further(self) -> dict[str, tuple[int, bool]]:
+        """The stages for which not the lowest counts, as they read what a step has given another time."""
+        lowest = self.lowest.value, self.lowest.idle
+        found = ((stage, (low.value, low.idle)) for stage, low in self._by_reader.items())
+        return {stage: said for stage, said in found if said != lowest}
+
+    @property
+    def has_time(self) -> bool:
+        """Whether what leaves the stage has event time."""
+        return bool(self._edges)
+
+    def listen(
+        self, step: str, listener: Callable[[int], None], parting: Callable[[], None] | None = None
+    ) -> None:
+        """`parting`: what a step that holds records does when its input is idle, since others go on."""
         self._listeners[step] = listener
+        if parting is not None:
+            self._parting[step] = parting
+
+    def advance_all(self, watermark: int, *, idle: bool = False) -> None:
+        """All that the stage reads has come so far."""
+        for step, edge in self._entries:
+            self.advance(step, edge, watermark, idle=idle)
 
     def advance(self, step: str, edge: Edge, watermark: int, *, idle: bool = False) -> None:
         """What a step reads has come so far: it does what is due, and only then are those behind it told."""
@@ -32,6 +75,8 @@ class StageWatermarks:
             return
         if step in self._listeners:
             self._listeners[step](low.value)
+        if low.idle and step in self._parting:
+            self._parting[step]()
         self.say(step, low.value, low.idle)
 
     def say(self, step: str, watermark: int, idle: bool) -> None:
@@ -41,6 +86,8 @@ class StageWatermarks:
             edge = edge_of(read)
             if reader.stage != self._stage:
                 self._leaving[edge] = watermark, idle
+                self.lowest.say(edge, watermark, idle=idle)
+                self._by_reader[reader.stage].say(edge, watermark, idle=idle)
             elif (reader.name, edge) not in told:
                 told.add((reader.name, edge))
                 self.advance(reader.name, edge, watermark, idle=idle)

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Out
+from heronpy.operators.kept import Kept
 from heronpy.operators.per_key import States, checked_key
 from heronpy.operators.stamped import Stamped
-from heronpy.pipeline.graph import ProcessOp
+from heronpy.pipeline.graph import ProcessOp, Step
 from heronpy.pipeline.records import Context, Timer
 from heronpy.pipeline.times import BEGINNING, END, to_datetime
 
-#: time, number in the order of setting, key, tag; None is the tag of `ttl`
-Entry: TypeAlias = tuple[int, int, Hashable, str | None]
+#: tag → time, and number in the order of setting; None is the tag of `ttl`
+Waiting: TypeAlias = dict[str | None, tuple[int, int]]
+#: time and number, a number that no other entry has, key, tag: timers that two tasks have set may be alike
+Entry: TypeAlias = tuple[int, int, int, Hashable, str | None]
 
 
-class KeyCell:
+class KeyCell(Kept):
     """What is kept of a key: the user's state, and what it waits for. Indexes over it can be made again."""
 
     __slots__ = ("alarms", "state", "timers", "touched")
 
     def __init__(self, state: Any) -> None:
         self.state = state
-        #: tag → time and number
-        self.timers: dict[str | None, tuple[int, int]] = {}
-        self.alarms: dict[str | None, tuple[int, int]] = {}
+        self.timers: Waiting = {}
+        self.alarms: Waiting = {}
         #: event time of the newest record
         self.touched = BEGINNING
+
+
+def keeps_cells(step: Step) -> bool:
+    """Whether the step keeps cells; else it keeps the user's states as they are."""
+    return isinstance(step.op, ProcessOp) and (step.timed or step.op.on_timer is not None)
 
 
 class TimedProcessing:
@@ -49,30 +57,52 @@ class TimedProcessing:
         self._op, self._out, self._sides, self._failing, self.states = op, out, sides, failing, states
         self._timed = timed
         self._watermark, self._now, self._time = BEGINNING, 0, BEGINNING
+        #: the watermark of a key, where those of the task's keys differ: never below the one of all
+        self.of_key: Callable[[Hashable], int] | None = None
         #: event time of the newest record of all keys
         self._newest = BEGINNING
         self._timers: list[Entry] = []
         self._alarms: list[Entry] = []
-        self._number = 0
+        self._number, self._entries = 0, itertools.count()
         self._aside: dict[str, list[Any]] = {name: [] for name in sides}
         self._context: Context[Any] = Context(self._side, self._forget, self)
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:  # noqa: ARG002 - has one side
         for key, row in rows:
-            self._time, value = (row.time, row.value) if self._timed else (self._watermark, row)
+            self._time, value = (row.time, row.value) if self._timed else (self._watermark_of(key), row)
             self._newest = max(self._newest, self._time)
             cell = self.states.get(key)
             if cell is None:
                 cell = self._begin(key, row)
             self._call(key, row, functools.partial(self._op.fn, cell.state, value, self._context))
-            if self._op.ttl is not None and (cell := self.states.get(key)) is not None:
+            if (cell := self.states.get(key)) is not None:
                 cell.touched = max(cell.touched, self._time)
-                if None not in cell.timers:
+                if self._op.ttl is not None and None not in cell.timers:
                     self._set(self._timers, cell.timers, cell.touched + self._op.ttl, key, None)
-            self._fire(self._timers, self._watermark)  # what was set for a time that has come
+            if self.of_key is None:
+                self._fire(self._timers, self._watermark)  # what was set for a time that has come
+            else:
+                self._fire_ahead(key, self.of_key(key))
+
+    def reload(self) -> None:
+        """Keys have come or gone with their cells: what waits for what is found anew."""
+        self._timers, self._alarms = [], []
+        for key, cell in self.states.items():
+            self._newest = max(self._newest, cell.touched)
+            for index, own in ((self._timers, cell.timers), (self._alarms, cell.alarms)):
+                for tag, (time, number) in own.items():
+                    self._number = max(self._number, number)
+                    index.append((time, number, next(self._entries), key, tag))
+        heapq.heapify(self._timers)
+        heapq.heapify(self._alarms)
+
+    @property
+    def due(self) -> int | None:
+        """The processing time for which the step waits."""
+        return self._alarms[0][0] if self._alarms else None
 
     def advance(self, watermark: int) -> None:
-        """The watermark has come so far: timers fire in the order of time."""
+        """All keys have come so far: timers fire in the order of time."""
         self._fire(self._timers, watermark)
         self._watermark = watermark
 
@@ -86,7 +116,12 @@ class TimedProcessing:
         self.states.clear()
 
     def times(self) -> tuple[int, int]:
-        return self._time, self._watermark
+        return self._time, self._watermark_of(self._context.key)
+
+    def _watermark_of(self, key: Hashable) -> int:
+        if self.of_key is None:
+            return self._watermark
+        return max(self._watermark, self.of_key(key))
 
     def set_timer(self, at: int, tag: str) -> None:
         if not self._timed:
@@ -111,24 +146,17 @@ class TimedProcessing:
             cell = self.states[self._context.key] = KeyCell(self._op.state())
         return cell
 
-    def _set(
-        self,
-        index: list[Entry],
-        own: dict[str | None, tuple[int, int]],
-        time: int,
-        key: Hashable,
-        tag: str | None,
-    ) -> None:
+    def _set(self, index: list[Entry], own: Waiting, time: int, key: Hashable, tag: str | None) -> None:
         self._number += 1
         own[tag] = time, self._number
-        heapq.heappush(index, (time, self._number, key, tag))
+        heapq.heappush(index, (time, self._number, next(self._entries), key, tag))
 
     def _fire(self, index: list[Entry], until: int) -> None:
         """What is due, and what is set meanwhile for a time that has come; entries that no cell confirms are
         of timers that were moved, cancelled or forgotten."""
         before, again = self._number, set[tuple[Hashable, str]]()
         while index and index[0][0] <= until:
-            time, number, key, tag = heapq.heappop(index)
+            time, number, _, key, tag = heapq.heappop(index)
             cell = self.states.get(key)
             own = None if cell is None else cell.timers if index is self._timers else cell.alarms
             if cell is None or own is None or own.get(tag) != (time, number):
@@ -143,7 +171,22 @@ class TimedProcessing:
                 again.add((key, tag))
             if index is self._timers:
                 self._watermark = max(self._watermark, time)
-            self._on_timer(key, cell, time if index is self._timers else self._watermark, time, tag)
+                self._on_timer(key, cell, time, time, tag)
+            else:
+                self._on_timer(key, cell, self._watermark_of(key), time, tag)
+
+    def _fire_ahead(self, key: Hashable, until: int) -> None:
+        """What a key has set for a time that has come for it, and not yet for all keys."""
+        while until < END and (cell := self.states.get(key)) is not None:
+            waiting = ((*at, tag) for tag, at in cell.timers.items() if at[0] <= until)
+            time, number, tag = min(waiting, key=lambda timer: timer[:2], default=(0, 0, None))
+            if not number:
+                return
+            del cell.timers[tag]
+            if tag is None:
+                self._expire(key, cell, time)
+            else:
+                self._on_timer(key, cell, time, time, tag)
 
     def _on_timer(self, key: Hashable, cell: KeyCell, event_time: int, at: int, tag: str) -> None:
         assert self._op.on_timer is not None

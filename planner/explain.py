@@ -6,14 +6,17 @@ from collections.abc import Mapping
 
 from heronpy.pipeline.graph import Graph, HashJoinOp, PartialOp, Step
 from heronpy.planner.planning import PlannedStage, phase, stages
+from heronpy.planner.stage_times import watermark_of
 
-_COLUMNS = ("stage", "kind", "tasks", "steps", "exchange in", "state")
+_COLUMNS = ("stage", "kind", "tasks", "steps", "exchange in", "state", "watermark")
 
 
 def explained(graph: Graph, *, cores: int, splits: Mapping[str, int] | None = None) -> str:
     """A table of a planned graph, as `heronpy plan --explain` prints it."""
     rows = [_COLUMNS, *(_row(graph, stage, cores, splits or {}) for stage in stages(graph))]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    if not any(step.timed for step in graph.steps):
+        rows = [row[:-1] for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
@@ -33,7 +36,8 @@ def explained(graph: Graph, *, cores: int, splits: Mapping[str, int] | None = No
 
 def _row(graph: Graph, stage: PlannedStage, cores: int, splits: Mapping[str, int]) -> tuple[str, ...]:
     tasks = str(stage.tasks(cores, splits))
-    return stage.name, stage.kind, tasks, _path(stage), _exchanges(graph, stage), stage.state
+    exchanges = _exchanges(graph, stage)
+    return stage.name, stage.kind, tasks, _path(stage), exchanges, stage.state, watermark_of(stage)
 
 
 def _path(stage: PlannedStage) -> str:

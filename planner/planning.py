@@ -60,7 +60,7 @@ class PlannedStage:
         kept = self.stateful
         if not kept:
             return "split positions" if self.kind == "spout" else "-"
-        if all(isinstance(s.op, WindowOp) for s in kept) and not any(i.key for _, i in self.inputs):
+        if all(isinstance(s.op, WindowOp) and not s.op.keyed for s in kept):
             return "one window, never closes" if any(map(_never_closes, kept)) else "windows"
         if all(isinstance(s.op, AggregateOp | FinalOp) and not s.op.keyed for s in kept):
             return "one value, ends with the input"
@@ -130,4 +130,5 @@ def phase(step: Step) -> Literal["", "¹", "²"]:
     """The mark of a step that runs in two stages."""
     if isinstance(step.op, PartialOp):
         return "¹"
-    return "²" if isinstance(step.op, FinalOp) else ""
+    is_final = isinstance(step.op, FinalOp) or (isinstance(step.op, WindowOp) and step.op.final)
+    return "²" if is_final else ""

@@ -14,7 +14,7 @@ from heronpy.pipeline.graph import Graph, ReadOp, Step
 from heronpy.pipeline.pipeline import Pipeline
 from heronpy.planner.component_ends import is_component
 from heronpy.planner.planning import PlannedStage, planned, stages
-from heronpy.stages.pipeline_keys import PIPELINE, STAGE, STEPS
+from heronpy.stages.pipeline_keys import PIPELINE, STAGE, STEPS, TRAVELS
 from heronpy.submissions import submissions
 
 #: the runner that carries out the topologies of pipelines
@@ -57,8 +57,11 @@ def planned_once(pipeline: Pipeline) -> PlannedPipeline:
     return PlannedPipeline(pipeline)
 
 
-def pipeline_called(name: str) -> PlannedPipeline:
-    """A pipeline of the file that was loaded."""
+def pipeline_of(config: Mapping[str, Any]) -> PlannedPipeline:
+    """The pipeline that a component is of: the config of its task has it, or the file that was loaded."""
+    if TRAVELS in config:
+        return planned_once(config[TRAVELS])
+    name = config[PIPELINE]
     for pipeline in submissions.pipelines:
         if pipeline.name == name:
             return planned_once(pipeline)
@@ -69,7 +72,7 @@ def pipeline_called(name: str) -> PlannedPipeline:
 
 def submitted_stage(config: Mapping[str, Any]) -> tuple[PlannedPipeline, PlannedStage]:
     """The stage that a component is, if the file still makes the steps that were submitted."""
-    found = pipeline_called(config[PIPELINE])
+    found = pipeline_of(config)
     stage = found.stages.get(config[STAGE])
     now = signature(stage) if stage is not None else []
     then = list(config[STEPS])

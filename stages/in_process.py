@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from heronpy.connectors import Chunk, Reader, Sink, Writer
@@ -16,6 +17,9 @@ from heronpy.operators.stage_logic import StageLogic
 from heronpy.pipeline.graph import Graph, HashJoinOp, ProcessOp, ReadOp, Step, TableOp, WriteOp
 from heronpy.planner.planning import PlannedStage, stages
 from heronpy.stages.calls import Calls
+from heronpy.stages.late_lines import LateLines
+
+log = logging.getLogger(__name__)
 
 #: records that a source is asked for at once
 BATCH = 4096
@@ -52,6 +56,7 @@ class InProcessRun:
             stage.name: StageLogic(plan, stage.name, tables=tables, ends=ends, awaiting=calls.step)
             for stage in self._stages
         }
+        self._late_lines = LateLines(self._logic.values(), log)
         self._readers_of: dict[Edge, list[tuple[str, str, int]]] = {}
         #: stage → stages that it still gets rows from
         self._before: dict[str, set[str]] = {stage.name: set() for stage in self._stages}
@@ -75,6 +80,7 @@ class InProcessRun:
                     self._end(source.step.stage)
             if time.monotonic() >= due:
                 self._commit()
+                self._late_lines.look()
                 due = time.monotonic() + COMMIT_EVERY
             if not moved:
                 time.sleep(IDLE)
@@ -132,16 +138,17 @@ class InProcessRun:
         chunk = source.poll()
         if chunk is None:
             logic.nothing()
+            source.leave_out(logic.waiting())
             return False
         logic.arrives(chunk.split, chunk.watermark, caught_up=chunk.caught_up)
         if chunk.records:
             self._read[step.name] += len(chunk.records)
             logic.take(step.name, 0, chunk.records)
-            self._forward(step.stage)
         if chunk.ended:
-            source.splits.discard(chunk.split)
             logic.over(chunk.split)
+        self._forward(step.stage)
         self._tell(step.stage)
+        source.leave_out(logic.waiting())
         return bool(chunk.records) or chunk.ended
 
     def _clock(self) -> None:
@@ -210,7 +217,24 @@ class _OpenSource:
         self.step, self._reader = step, reader
         #: those that have not ended
         self.splits = splits
+        self._positions: dict[str, Any] = dict.fromkeys(splits)
+        #: those that are not read for now
+        self._left_out: set[str] = set()
 
     def poll(self) -> Chunk[Any] | None:
         with blamed_on(self.step):
-            return self._reader.poll(BATCH)
+            chunk = self._reader.poll(BATCH)
+        if chunk is not None:
+            self._positions[chunk.split] = chunk.position
+            if chunk.ended:
+                self.splits.discard(chunk.split)
+        return chunk
+
+    def leave_out(self, splits: Collection[str]) -> None:
+        """Read all but these from now on."""
+        left_out = self.splits.intersection(splits)
+        if left_out == self._left_out:
+            return
+        self._left_out = left_out
+        with blamed_on(self.step):
+            self._reader.assign({split: self._positions[split] for split in self.splits - self._left_out})

@@ -11,16 +11,18 @@ from heronpy.constants import TOPOLOGY_KEY_GROUPS, TOPOLOGY_RELIABILITY_MODE
 from heronpy.kernel.plugin.runner import UnsupportedOnRunner
 from heronpy.loading.running import check_ends
 from heronpy.operators.stage_edges import edge_of
+from heronpy.operators.timed_processing import keeps_cells
 from heronpy.pipeline.graph import Graph, ReadOp, WriteOp
 from heronpy.planner.planning import PlannedStage
-from heronpy.planner.time_needs import first_timed
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stages.found_pipeline import ENGINE, PlannedPipeline, signature
-from heronpy.stages.pipeline_keys import BOUNDED, PIPELINE, PRINTS, STAGE, STEPS
+from heronpy.stages.pipeline_keys import BOUNDED, PIPELINE, PRINTS, STAGE, STEPS, TRAVELS
 from heronpy.stages.stage_streams import GROUPINGS, streams_of
 from heronpy.stages.tasks.stage_bolt import KeyedStageBolt, StageBolt
 from heronpy.stages.tasks.stage_sink import StageSink
 from heronpy.stages.tasks.stage_spout import StageSpout
+from heronpy.stages.tasks.timed_bolt import TimedKeyedStageBolt, TimedStageBolt
+from heronpy.stages.tasks.timed_spout import TimedStageSpout
 from heronpy.stream import AnyGrouping, Stream
 from heronpy.topology import Topology, TopologyBuilder
 
@@ -35,6 +37,7 @@ def topology_of(found: PlannedPipeline, cores: int) -> type[Topology]:
         {
             TOPOLOGY_RELIABILITY_MODE: found.pipeline.guarantee,
             TOPOLOGY_KEY_GROUPS: found.pipeline.key_groups,
+            **({TRAVELS: found.pipeline} if found.pipeline.by_value else {}),
             **found.pipeline.config,
         }
     )
@@ -47,9 +50,6 @@ def check(found: PlannedPipeline) -> None:
         if isinstance(step.op, WriteOp) and isinstance(step.op.sink, CollectedSink):
             hint = "--runner local, or write to files or SQLite"
             raise UnsupportedOnRunner(ENGINE, "sinks.collected", step.name, step.site, hint=hint)
-    if timed := first_timed(found.plan):
-        feature, step = timed
-        raise UnsupportedOnRunner(ENGINE, feature, step.name, step.site, hint="--runner local")
     check_ends(found.plan)
 
 
@@ -65,7 +65,8 @@ def _component(found: PlannedPipeline, stage: PlannedStage, cores: int) -> Heron
     ]
     if stage.kind == "spout":
         config[BOUNDED] = first.bounded
-        return StageSpout.spec(stage.name, par, config, outputs)
+        spout = TimedStageSpout if any(step.timed for step in stage.steps) else StageSpout
+        return spout.spec(stage.name, par, config, outputs)
     if isinstance(first.op, WriteOp) and isinstance(first.op.sink, PrintedSink):
         config[PRINTS] = True
     return _bolt_of(stage).spec(stage.name, _inputs(plan, stage), par, config, outputs)
@@ -75,6 +76,8 @@ def _bolt_of(stage: PlannedStage) -> type[Bolt]:
     if isinstance(stage.steps[0].op, WriteOp):
         return StageSink
     by_key = any(read.exchange == "fields(key)" for _, read in stage.inputs)
+    if any(step.timed or keeps_cells(step) for step in stage.steps):
+        return TimedKeyedStageBolt if by_key else TimedStageBolt
     return KeyedStageBolt if by_key else StageBolt
 
 

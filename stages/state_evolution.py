@@ -10,30 +10,35 @@ from typing import Any, ForwardRef
 import msgspec
 
 from heronpy.kernel.plans import StateShape
-from heronpy.pipeline.graph import AggregateOp, FinalOp, Op, ProcessOp, RollingOp
+from heronpy.operators.timed_processing import KeyCell, keeps_cells
+from heronpy.pipeline.graph import AggregateOp, FinalOp, ProcessOp, RollingOp, Step, WindowOp
 from heronpy.planner.planning import PlannedStage
+from heronpy.stages.window_shapes import window_shape
 
 
 def shapes_of(stage: PlannedStage) -> dict[str, StateShape]:
     """Step → what it keeps for each key."""
-    return {step.name: _shape(step.op) for step in stage.stateful}
+    return {step.name: _shape(step) for step in stage.stateful}
 
 
-def _shape(op: Op) -> StateShape:
-    match op:
+def _shape(step: Step) -> StateShape:
+    timers = " with timers" if keeps_cells(step) else ""
+    match step.op:
         case ProcessOp(state=type() as cls):
             fields = _fields(cls)
             return StateShape(
-                f"class {cls.__qualname__}",
+                f"class {cls.__qualname__}{timers}",
                 {field.name: field.kind for field in fields},
                 tuple(field.name for field in fields if field.default),
                 ordered=_is_ordered(cls),
             )
         case ProcessOp():
-            return StateShape("a function's result")
+            return StateShape(f"a function's result{timers}")
         case AggregateOp(aggregate=aggregate) | FinalOp(aggregate=aggregate) | RollingOp(aggregate=aggregate):
             return StateShape(f"aggregate {aggregate.name}")
-    return StateShape(op.word)
+        case WindowOp() as op:
+            return StateShape(window_shape(op, retractions=bool(step.retracted)))
+    return StateShape(step.op.word)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,6 +87,8 @@ def brought_up_to_date(states: Mapping[Any, Any], stage: PlannedStage) -> None:
     shared = len(stage.stateful) > 1
     for value in states.values():
         for state in value.values() if shared else (value,):
+            if isinstance(state, KeyCell):
+                state = state.state
             if dataclasses.is_dataclass(state) and not isinstance(state, type):
                 _add_missing(state)
 

@@ -13,7 +13,7 @@ class Change(NamedTuple):
 
     #: whether the Topology Master must be told now: the process is new, or the state of a task has changed
     news: bool
-    #: whether the incarnation is new here
+    #: whether the incarnation is new here, or has other tasks
     arrived: bool
 
 
@@ -41,10 +41,10 @@ class Residents:
         known = self._by_slot.get(beat.slot)
         if known is not None and beat.incarnation < known.beat.incarnation:
             return _STALE
-        arrived = known is None or beat.incarnation > known.beat.incarnation
-        news = arrived or known is None or _told(known.beat) != _told(beat)
-        self._by_slot[beat.slot] = Resident(identity, beat)
-        return Change(news, arrived)
+        resident = self._by_slot[beat.slot] = Resident(identity, beat)
+        if known is None or beat.incarnation > known.beat.incarnation or resident.tasks != known.tasks:
+            return Change(news=True, arrived=True)
+        return Change(news=_told(known.beat) != _told(beat), arrived=False)
 
     def retain(self, tasks: Container[int]) -> None:
         """Forget processes without a task in the plan; one that the next plan has comes back with a beat."""

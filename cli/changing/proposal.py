@@ -18,6 +18,7 @@ from heronpy.kernel.plans import (
     PhysicalPlan,
     PlacedTask,
     affected,
+    fused,
     moves,
     next_plan,
 )
@@ -99,7 +100,7 @@ def propose(config: Config, registry: Registry, now: InForce, wanted: Mapping[st
     manager = registry.resource_manager(now.algorithm)()
     try:
         manager.initialize(submitted, now.definition)
-        repacked = manager.repack(current, changes)
+        repacked = fused(now.definition, manager.repack(current, changes))
     finally:
         manager.close()
     _check_repacked(current, repacked, {**counts, **wanted})

@@ -1,59 +1,209 @@
-"""How many words a second this machine counts, from a spout to a bolt."""
+"""How many words a second this machine counts, from a spout to a bolt, and what a word costs."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
+import os
+import platform
+import tempfile
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
 
-from heronpy.cli.reading.topologies import ANSWER_TIMEOUT, open_state
+import msgspec
+
+from heronpy.bench_words import Tally, WordBlock
+from heronpy.cli.reading.topologies import open_state
 from heronpy.cli.submitting.starting import start, take_down
 from heronpy.cli.submitting.submission import prepare
+from heronpy.cli.verbs.version import engine_version
+from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
-from heronpy.kernel.master.client import MasterClient
-from heronpy.kernel.plugin import StateManager
+from heronpy.kernel.errors import HeronError, UsageError, UserError
+from heronpy.kernel.machine.cpu import cpu_seconds_of
 from heronpy.kernel.plugin.opening import installed
-from heronpy.kernel.status import TopologyStatus
+
+T = TypeVar("T")
 
 NAME = "bench"
-#: seconds before the measurement begins: by then batches and credit have found their size
-WARM_UP = 3.0
+#: what columns need, of the extra [columns]
+COLUMNS = "pyarrow"
 #: seconds measured, unless the user says otherwise
 MEASURED = 10.0
+#: seconds before the measurement begins, at the least: by then batches and credit have found their size
+WARM_UP = 2.0
+#: seconds between two looks at the bolt's progress
+LOOK = 0.02
+#: seconds without any progress after which a run is given up
+PATIENCE = 180.0
 
 
-def count_words(config: Config, seconds: float = MEASURED) -> dict[str, float]:
-    """Run the word count for so long, and take it down."""
+class WordCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured, and of what."""
+
+    words_per_second: float
+    #: of all processes of the topology: instances, Stream Managers, Topology Master and executors
+    cpu_microseconds_per_word: float
+    unit: str
+    guarantee: str
+    fuse: str
+    link: str
+    keys: int
+    distribution: Literal["uniform", "zipf"]
+    #: measured
+    seconds: float
+    cpu_seconds: float
+    words: int
+    #: whether every count of the whole run, warm-up and all, was what the oracle says
+    checked: bool
+    tally: Tally
+    versions: dict[str, str]
+
+
+class Look(NamedTuple):
+    """At one moment: CPU time of all processes so far."""
+
+    at: float
+    cpu: float
+
+
+class WordCount(NamedTuple):
+    """What is to be counted, and how."""
+
+    unit: str
+    guarantee: str
+    block: WordBlock
+
+    def measure(self, config: Config, seconds: float) -> WordCost:
+        """Run the word count until that much has been measured, check its counts, and take it down."""
+        if self.unit == "columns" and importlib.util.find_spec(COLUMNS) is None:
+            msg = f"words in columns need {COLUMNS}, which is not installed"
+            raise UsageError(msg, hint="pip install 'heron-py[columns]'")
+        registry = installed()
+        with tempfile.TemporaryDirectory(prefix="heronpy-words-") as path:
+            folder = Path(path)
+            (prepared,) = prepare(config, registry, _file(), self._arguments(folder), NAME)
+            with open_state(config, registry) as state:
+                start(config, state, prepared, wait=True)
+                try:
+                    looks = self._measured(folder, work_folder(config, NAME), seconds)
+                    counted = _stopped(folder)
+                finally:
+                    take_down(config, state, NAME)
+            return self._cost(config, looks, WordProgress.read(folder / "progress"), counted)
+
+    def _measured(self, folder: Path, work: Path, seconds: float) -> tuple[Look, Look]:
+        """The first look is taken when every key has been seen."""
+        mark, pass_, begun = os.fsencode(work), max(self.block.keys, 1_000_000), time.monotonic()
+
+        def warm() -> bool | None:
+            enough = (
+                WordProgress.read(folder / "progress").seen >= pass_ and time.monotonic() >= begun + WARM_UP
+            )
+            return enough or None
+
+        _waited(warm, lambda: WordProgress.read(folder / "progress").seen)
+        first = _look(mark)
+        time.sleep(seconds)
+        last = _look(mark)
+        _waited(lambda: WordProgress.read(folder / "progress").until >= last.at or None, lambda: None)
+        return first, last
+
+    def _cost(
+        self, config: Config, looks: tuple[Look, Look], progress: WordProgress, counted: Tally
+    ) -> WordCost:
+        first, last = looks
+        words = progress.at(last.at) - progress.at(first.at)
+        cpu, seconds = last.cpu - first.cpu, last.at - first.at
+        expected = self.block.expected(counted.words)
+        if counted != expected:
+            msg = f"the counts are wrong: {counted}, but these words give {expected}"
+            raise HeronError(msg)
+        return WordCost(
+            words_per_second=words / seconds,
+            cpu_microseconds_per_word=1e6 * cpu / max(words, 1),
+            unit=self.unit,
+            guarantee=self.guarantee,
+            fuse=str(config.get("topology.fuse", "none")),
+            link=config.text("transport.local"),
+            keys=self.block.keys,
+            distribution="zipf" if self.block.zipf else "uniform",
+            seconds=seconds,
+            cpu_seconds=cpu,
+            words=round(words),
+            checked=True,
+            tally=counted,
+            versions=_versions(),
+        )
+
+    def _arguments(self, folder: Path) -> list[str]:
+        distribution = "zipf" if self.block.zipf else "uniform"
+        return [str(folder), self.unit, self.guarantee, str(self.block.keys), distribution]
+
+
+class WordProgress:
+    """When the bolt had counted how many words."""
+
+    def __init__(self, steps: Sequence[tuple[float, int]]) -> None:
+        self._steps = steps or [(0.0, 0)]
+        self.until, self.seen = self._steps[-1]
+
+    @classmethod
+    def read(cls, file: Path) -> WordProgress:
+        """As far as it is written down; a last line that is not complete is none."""
+        lines = file.read_text().split("\n")[:-1] if file.exists() else []
+        return cls([(float(at), int(seen)) for at, seen in map(str.split, lines)])
+
+    def at(self, moment: float) -> float:
+        """Words at this moment, between two steps in proportion."""
+        for (before, few), (after, many) in zip(self._steps, self._steps[1:], strict=False):
+            if before <= moment <= after:
+                return few + (many - few) * (moment - before) / (after - before)
+        return float(self.seen if moment > self.until else 0)
+
+
+def _look(mark: bytes) -> Look:
+    return Look(time.monotonic(), cpu_seconds_of(lambda line: mark in line))
+
+
+def _stopped(folder: Path) -> Tally:
+    """Ends the input and waits for the tally of all that was counted."""
+    (folder / "stop").touch()
+
+    def written() -> Tally | None:
+        file = folder / "tally"
+        return msgspec.json.decode(file.read_bytes(), type=Tally) if file.exists() else None
+
+    return _waited(written, lambda: WordProgress.read(folder / "progress").seen)
+
+
+def _waited(found: Callable[[], T | None], moved: Callable[[], object]) -> T:
+    """What is found at last; given up when nothing moves."""
+    before, since = moved(), time.monotonic()
+    while (result := found()) is None:
+        if (now := moved()) != before:
+            before, since = now, time.monotonic()
+        if time.monotonic() > since + PATIENCE:
+            msg = f"no word was counted for {PATIENCE:.0f} s"
+            raise UserError(msg, hint=f"heronpy logs {NAME}")
+        time.sleep(LOOK)
+    return result
+
+
+def _versions() -> dict[str, str]:
+    found = {"heronpy": engine_version(), "python": platform.python_version()}
+    for package in ("pyzmq", "pyarrow"):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _file() -> str:
     found = importlib.util.find_spec("heronpy.bench_topology")
     assert found is not None
     assert found.origin is not None
-    registry = installed()
-    (prepared,) = prepare(config, registry, found.origin, (), NAME)
-    with open_state(config, registry) as state:
-        start(config, state, prepared, wait=True)
-        try:
-            return _measure(state, seconds)
-        finally:
-            take_down(config, state, NAME)
-
-
-def _measure(state: StateManager, seconds: float) -> dict[str, float]:
-    with MasterClient(state, NAME) as master:
-        time.sleep(WARM_UP)
-        begun, before = time.monotonic(), master.status(ANSWER_TIMEOUT)
-        time.sleep(seconds)
-        spent, after = time.monotonic() - begun, master.status(ANSWER_TIMEOUT)
-    words = _executed(after) - _executed(before)
-    cpu = _cpu_seconds(after) - _cpu_seconds(before)
-    return {
-        "words_per_second": words / spent,
-        "cpu_microseconds_per_word": 1e6 * cpu / max(words, 1),
-        "seconds": spent,
-    }
-
-
-def _executed(status: TopologyStatus) -> int:
-    return sum(instance.executed for instance in status.instances)
-
-
-def _cpu_seconds(status: TopologyStatus) -> float:
-    return sum(instance.cpu_seconds for instance in status.instances)
+    return found.origin

@@ -11,16 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from heronpy.cli.reading.asked_logs import are_here, open_logs
-from heronpy.cli.reading.topologies import open_state, where_logs_are
+from heronpy.cli.reading.topologies import log_folder, open_state, where_logs_are
 from heronpy.cli.reading.watched import PolledTopologies
 from heronpy.cli.submitting.starting import start, take_down, tell_basis, warn
-from heronpy.cli.submitting.submission import prepare, step_failure
+from heronpy.cli.submitting.submission import Prepared, prepare, step_failure
 from heronpy.cli.views.component_output import ComponentOutput
 from heronpy.cli.views.live_table import watch
 from heronpy.cli.views.status_view import totals
 from heronpy.container.folders import work_folder
 from heronpy.kernel.config import Config
-from heronpy.kernel.errors import StateError, UserError
+from heronpy.kernel.config.units import format_duration
+from heronpy.kernel.errors import StateError, TimedOut, UserError
+from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.plans import LogicalPlan
 from heronpy.kernel.plugin import StateManager
 from heronpy.kernel.plugin.opening import installed
@@ -58,7 +60,7 @@ def run_in_foreground(
         try:
             for one in prepared:
                 topology = one.logical.name
-                launch = start(config, state, one, wait=True)
+                launch = _started(config, state, one)
                 logs = opened.enter_context(open_logs(config, topology))
                 started[topology] = ComponentOutput(logs, _printing(one.logical))
                 click.echo(f"{topology} runs; logs: {where_logs_are(config, launch)}", err=True)
@@ -84,6 +86,18 @@ def run_in_foreground(
     unfinished = {one.logical.name for one in prepared if _is_bounded(one.logical)}
     if interrupted and unfinished - {status.name for status in finished}:
         raise KeyboardInterrupt
+
+
+def _started(config: Config, state: StateManager, one: Prepared) -> TopologyLaunch:
+    """As `submit` starts it; but a topology that does not run in time is taken down."""
+    try:
+        return start(config, state, one, wait=True)
+    except TimedOut:
+        name, waited = one.logical.name, format_duration(config.number("submit.timeout"))
+        take_down(config, state, name, keep_logs=True)
+        logs = log_folder(config, name)
+        msg = f"topology {name!r} did not run within {waited}, and was stopped; logs: {logs}"
+        raise TimedOut(msg, hint="--set submit.timeout=5m, if the machine is busy") from None
 
 
 class Watching:

@@ -34,7 +34,7 @@ from heronpy.kernel.formats import NODE
 from heronpy.kernel.launch import TopologyLaunch
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.names import checked_name
-from heronpy.kernel.plans import LogicalPlan, PackingPlan, physical_plan
+from heronpy.kernel.plans import LogicalPlan, PackingPlan, fused, physical_plan
 from heronpy.kernel.plugin import Registry, Scheduler, StateManager
 from heronpy.kernel.plugin.opening import installed, open_checkpoint_store
 from heronpy.kernel.status import InstanceStatus, TopologyStatus
@@ -315,7 +315,7 @@ def _packed(config: Config, registry: Registry, topology: LogicalPlan) -> Prepar
     manager = registry.resource_manager(config.text("packing.algorithm"))()
     try:
         manager.initialize(config, topology)
-        packing = manager.pack()
+        packing = fused(topology, manager.pack())
         check_limits(config, topology, packing, physical_plan(topology, packing))
         return Prepared(topology, packing, inherits=inherits)
     finally:

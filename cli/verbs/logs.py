@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import select
 import sys
+from collections.abc import Collection, Mapping
 
 import click
 
 from heronpy.cli.options import takes_name, takes_settings
 from heronpy.cli.reading.asked_logs import open_logs
 from heronpy.cli.reading.log_tail import LogFollower, Logs, chosen_logs, require_logs, tail
+from heronpy.cli.reading.task_processes import processes_of
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.logs.log_rotation import POISON
@@ -33,6 +35,7 @@ def command(config: Config, name: str, who: str, follow: bool, lines: int, poiso
 
     WHO is a component (count), an instance (count[1]) or a process (master, scheduler, stream-manager,
     metrics-manager, executor; with the number of a container: executor-1); all of them if left out.
+    Where tasks share a process, a component or an instance stands for the processes that it lives in.
     """
     with open_logs(config, checked_name("topology", name)) as logs:
         extents = _kind(logs.extents(), poison=poison)
@@ -44,12 +47,18 @@ def command(config: Config, name: str, who: str, follow: bool, lines: int, poiso
             raise UserError(
                 msg, hint="retry in a moment, or run this on the machine that it was submitted from"
             )
-        chosen = require_logs(extents, who)
+        processes = processes_of(config, name, who)
+        chosen = _of(processes, extents) or require_logs(extents, who)
         for each in chosen:
             for line in tail(logs, each, extents[each], lines):
                 _show(each, line, alone=len(chosen) == 1 and not follow)
         if follow:
-            _follow(logs, who, poison, {each: LogFollower(logs, each, extents[each].stop) for each in chosen})
+            followers = {each: LogFollower(logs, each, extents[each].stop) for each in chosen}
+            _follow(logs, who, poison, processes, followers)
+
+
+def _of(processes: Collection[str], extents: Mapping[str, range]) -> list[str]:
+    return sorted(extents.keys() & set(processes))
 
 
 def _kind(extents: dict[str, range], *, poison: bool) -> dict[str, range]:
@@ -59,10 +68,12 @@ def _kind(extents: dict[str, range], *, poison: bool) -> dict[str, range]:
     return {name: extent for name, extent in extents.items() if name.endswith(POISON)}
 
 
-def _follow(logs: Logs, who: str, poison: bool, followers: dict[str, LogFollower]) -> None:
+def _follow(
+    logs: Logs, who: str, poison: bool, processes: Collection[str], followers: dict[str, LogFollower]
+) -> None:
     while logs.grow():
         extents = _kind(logs.extents(), poison=poison)
-        for name in chosen_logs(extents, who):
+        for name in _of(processes, extents) or chosen_logs(extents, who):
             # the log of a process that was started later is read from its beginning
             follower = followers.setdefault(name, LogFollower(logs, name))
             for line in follower.new_lines(extents[name]):

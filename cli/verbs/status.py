@@ -10,6 +10,7 @@ import msgspec
 from heronpy.cli.options import takes_name, takes_output, takes_settings
 from heronpy.cli.reading.topologies import ANSWER_TIMEOUT, open_state, require_alive
 from heronpy.cli.views import status_view
+from heronpy.cli.views.event_time_view import event_time_table
 from heronpy.cli.views.live_table import component_table, terminal_width
 from heronpy.cli.views.output import echo_json, table
 from heronpy.cli.views.status_progress import progress
@@ -45,8 +46,12 @@ def _sections(status: TopologyStatus, verbose: bool) -> list[str]:
     sections = ["\n".join(lines)]
     if status.instances:
         sections.append(component_table(status, terminal_width()))
+    if times := event_time_table(status):
+        sections.append(times)
     if verbose and status.instances:
         sections.append(table(status_view.INSTANCE_HEADERS, status_view.instance_rows(status)))
+        if shared := status_view.shared_processes(status):
+            sections.append("\n".join(shared))
     if verbose and status.containers:
         sections.append(table(status_view.CONTAINER_HEADERS, status_view.container_rows(status)))
     sections += [f"{one.label}:\n{one.traceback.rstrip()}" for one in status.instances if one.traceback]

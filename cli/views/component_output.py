@@ -7,10 +7,13 @@ from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
 from heronpy.cli.reading.log_tail import GAP, LogFollower, Logs
+from heronpy.kernel.machine.addresses import TASKS
 from heronpy.stages.printing import BLOCK
 
 #: a line of the instance's logging, as container/processes/child.py formats it
 _LOGGED = re.compile(r"[-\d]{10} [:,\d]{12} (?P<level>[A-Z]+) \[(?P<logger>\S+)\] (?P<text>.*)")
+#: the log of the tasks of a container that share a process
+_FUSED = re.compile(rf"{TASKS}-\d+")
 
 
 class OutputLine(NamedTuple):
@@ -37,15 +40,20 @@ class ComponentOutput:
     def new_lines(self) -> Iterator[OutputLine]:
         """What came since the last call; what is no record stands behind its task: "count[1] | heron 12"."""
         for task, extent in sorted(self._logs.extents().items()):
-            if not task.endswith("]"):
+            if not (task.endswith("]") or _FUSED.fullmatch(task)):
                 continue  # of a manager, not of a component
             follower = self._followers.setdefault(task, LogFollower(self._logs, task))
             lines = follower.new_lines(extent)
-            if self._printing is not None and task.rpartition("[")[0] in self._printing:
+            if self._prints(task):
                 blocks = self._blocks.setdefault(task, _Blocks(self._shown, self.gaps))
                 yield from (shown for line in lines if (shown := blocks.line(task, line)) is not None)
             else:
                 yield from (shown for line in lines if (shown := self._plain(task, line)) is not None)
+
+    def _prints(self, task: str) -> bool:
+        """Whether records may be in a log: of a component that prints them, or of all tasks in a process."""
+        printing = self._printing or ()
+        return task.rpartition("[")[0] in printing or bool(printing and _FUSED.fullmatch(task))
 
     def _plain(self, task: str, line: str) -> OutputLine | None:
         text = _as_shown(line)

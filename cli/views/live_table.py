@@ -12,6 +12,7 @@ import click
 
 from heronpy.cli.views import status_view
 from heronpy.cli.views.component_output import OutputLine
+from heronpy.cli.views.event_time_view import event_time_table
 from heronpy.cli.views.keyboard import keyboard
 from heronpy.cli.views.output import is_terminal, table
 from heronpy.cli.views.status_progress import progress
@@ -74,6 +75,7 @@ def snapshot(statuses: Sequence[TopologyStatus], now: float, width: int | None =
                 *progress(status, now),
                 *status_view.notes(status, now),
                 component_table(status, width),
+                *([times] if (times := event_time_table(status)) else []),
             ]
         )
         for status in statuses
@@ -141,6 +143,8 @@ def rendered(
         parts.append(Text(status_view.headline(status, now), style=STATE_STYLES.get(status.state, "red")))
         parts += [Text(line) for line in progress(status, now)]
         parts.append(_components(status, width))
+        if times := event_time_table(status):
+            parts.append(Text(f"\n{times}\n"))
         parts += [Text(f"! {note}", style="yellow") for note in status_view.notes(status, now)]
     return Group(*parts, Text(footer, style="dim"))
 

@@ -13,7 +13,7 @@ from heronpy.kernel.status import (
     InstanceStatus,
     TopologyStatus,
 )
-from heronpy.stages.pipeline_keys import FAILED
+from heronpy.stages.pipeline_keys import FAILED, LATE_DROPPED
 
 COMPONENT_HEADERS = (
     "component",
@@ -66,7 +66,8 @@ def headline(status: TopologyStatus, now: float) -> str:
         # of another state this is not the age
         state += " " if state == "RUNNING" else ", up "
         state += elapsed(now - status.running_since)
-    how = [part for part in (status.packing, status.scheduler, status.reliability) if part]
+    fused = "fused" if _shared(status) else ""
+    how = [part for part in (status.packing, status.scheduler, status.reliability, fused) if part]
     return "  ".join([status.name, state, *how])
 
 
@@ -80,7 +81,7 @@ def notes(status: TopologyStatus, now: float) -> list[str]:
         lines.append(f"the topology master rejected {status.rejected} messages or connections")
     lines += [_backpressure_note(one) for one in status.backpressure]
     lines += _loss_notes(status)
-    lines += _failed_records(status)
+    lines += _failed_records(status) + _late_records(status)
     for container in status.containers:
         lines += _container_notes(container, now, told=status.reason)
     held_up = {label for one in status.backpressure for label in (*one.spouts, *one.bolts)}
@@ -105,7 +106,7 @@ def totals(status: TopologyStatus) -> str:
     gone = status.lost_max and status.reliability != "effectively_once"  # else it has been replayed
     lost = f"; lost between {status.lost_min:,} and {status.lost_max:,}" if gone else ""
     took = f" after {elapsed(status.at - status.running_since)}" if status.running_since else ""
-    aside = "".join(f"; {note}" for note in _failed_records(status))
+    aside = "".join(f"; {note}" for note in _failed_records(status) + _late_records(status))
     return f"{status.name} {status.state}{took}: {'; '.join(parts)}{aside}{lost}"
 
 
@@ -133,6 +134,19 @@ def _components(status: TopologyStatus) -> dict[str, list[InstanceStatus]]:
     for instance in sorted(status.instances, key=lambda one: one.kind != "spout"):
         groups.setdefault(instance.component, []).append(instance)
     return groups
+
+
+def _shared(status: TopologyStatus) -> set[str]:
+    """The processes that hold tasks which come and go in them."""
+    return {one.process for one in status.instances if one.process not in ("", one.label)}
+
+
+def shared_processes(status: TopologyStatus) -> list[str]:
+    """A line for each process with several tasks, and who shares it."""
+    return [
+        f"{name}: {', '.join(one.label for one in status.instances if one.process == name)}"
+        for name in sorted(_shared(status))
+    ]
 
 
 def instance_rows(status: TopologyStatus) -> list[tuple[str, ...]]:
@@ -288,13 +302,25 @@ def _loss_notes(status: TopologyStatus) -> list[str]:
 
 def _failed_records(status: TopologyStatus) -> list[str]:
     """Of a pipeline: the steps that skipped records or set them aside."""
-    failed: Counter[str] = Counter()
-    for instance in status.instances:
-        for metric, value in instance.custom.items():
-            name, _, step = metric.partition("/")
-            if name == FAILED:
-                failed[step] += int(value)
+    failed = _by_step(status, FAILED)
     return [f"step {step!r} failed for {plural(count, 'record')}" for step, count in sorted(failed.items())]
+
+
+def _late_records(status: TopologyStatus) -> list[str]:
+    """Of a pipeline: the steps whose windows had expired when records came."""
+    late = _by_step(status, LATE_DROPPED)
+    return [f"step {step!r} dropped {plural(n, 'late record')}" for step, n in sorted(late.items()) if n]
+
+
+def _by_step(status: TopologyStatus, metric: str) -> Counter[str]:
+    """A metric of a pipeline's stages, over all their tasks."""
+    found: Counter[str] = Counter()
+    for instance in status.instances:
+        for own, value in instance.custom.items():
+            name, _, step = own.partition("/")
+            if name == metric:
+                found[step] += int(value)
+    return found
 
 
 def _instance_notes(instance: InstanceStatus, *, told: str, explained: bool) -> list[str]:

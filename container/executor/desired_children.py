@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from heronpy.container.executor.supervisor import DesiredChild
 from heronpy.kernel.errors import UserError
-from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER, manager_name
-from heronpy.kernel.plans import InstancePlan, LogicalPlan, PackingPlan
+from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER, manager_name, process_name
+from heronpy.kernel.plans import InstancePlan, LogicalPlan, PackingPlan, is_fused
 
 StartMethod = Literal["zygote", "spawn"]
 
@@ -33,18 +33,23 @@ def wanted_children(
     slots: dict[int, list[InstancePlan]] = {}
     for each in placed:
         slots.setdefault(each.slot, []).append(each)
-    return wanted + [_process(slot, instances, methods) for slot, instances in slots.items()]
+
+    def name(first: InstancePlan) -> str:
+        return process_name(f"{first.component}[{first.index}]", container, fused=is_fused(topology))
+
+    return wanted + [_process(slot, instances, methods, name) for slot, instances in slots.items()]
 
 
 def _process(
-    slot: int, instances: Sequence[InstancePlan], methods: Mapping[str, StartMethod]
+    slot: int,
+    instances: Sequence[InstancePlan],
+    methods: Mapping[str, StartMethod],
+    name: Callable[[InstancePlan], str],
 ) -> DesiredChild:
-    """Called by its only task, or by its first and how many more there are: count[1], words[0]+2."""
     first, *others = sorted(instances, key=lambda each: each.task)
-    name = f"{first.component}[{first.index}]" + (f"+{len(others)}" if others else "")
     spawned = any(methods.get(each.component) == "spawn" for each in instances)
     tasks = tuple(each.task for each in (first, *others))
-    return DesiredChild("instance", name, slot, tasks, "spawn" if spawned else "zygote")
+    return DesiredChild("instance", name(first), slot, tasks, "spawn" if spawned else "zygote")
 
 
 def _start_method(value: object, component: str) -> StartMethod:

@@ -37,9 +37,13 @@ class DesiredChild(msgspec.Struct, frozen=True):
     role: Role
     name: str
     slot: int = 0
-    #: those that live in it; with others it is another process
+    #: those that live in it; they may come and go while it runs
     tasks: tuple[int, ...] = ()
     start: Literal["zygote", "spawn"] = "zygote"
+
+    def is_same(self, other: DesiredChild | None) -> bool:
+        """Whether one process can be both, whichever tasks live in it."""
+        return other is not None and self == msgspec.structs.replace(other, tasks=self.tasks)
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -146,12 +150,13 @@ class Supervisor:
         """Start the children that are new and end those that are not in the list; touch no other."""
         by_name = {each.name: each for each in wanted}
         for name, ward in list(self._wards.items()):
-            if by_name.get(name) != ward.wanted:
+            if not ward.wanted.is_same(by_name.get(name)):
                 del self._wards[name]
                 self._dismiss(ward, clock.now + patience)
         for name, each in by_name.items():
             if name not in self._wards:
                 self._wards[name] = SupervisedChild(each, clock)
+            self._wards[name].wanted = each
 
     def lifelines(self) -> list[tuple[int, socket.socket]]:
         """Incarnation and lifeline of every child that should send heartbeats."""

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # with slots Python 3.11 refuses `Chunk[int](…)`
 class Chunk(Generic[T_co]):
     """Some records of one split, in the order of the split."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from heronpy.bolt import Bolt
+from heronpy.bolt import BasicBolt, Bolt, takes_origin
 from heronpy.errors import DefinitionError
 from heronpy.kernel.plans import Component, LogicalPlan
 from heronpy.loading.user_module import MAIN, attribute_of, find_class
@@ -22,6 +22,8 @@ CALLED_WITH: dict[str, dict[str, tuple[str, ...]]] = {
     "spout": {"initialize": ("config", "context"), "next_tuple": (), "ack": ("tup_id",), "fail": ("tup_id",)},
     "bolt": {"initialize": ("config", "context"), "process": ("tup",), "process_tick": ("tup",)},
 }
+#: the methods of bolts that take all rows of a batch at once, and what they call them
+TAKE_ALL = {"process_rows": "rows", "process_columns": "batch"}
 
 
 def check_findable(plan: LogicalPlan, module: ModuleType) -> None:
@@ -29,7 +31,10 @@ def check_findable(plan: LogicalPlan, module: ModuleType) -> None:
     guarded = _guarded_classes(plan.source.file)
     for component in plan.components:
         _refuse_hidden(component, guarded, os.path.basename(plan.source.file))
-        _check_methods(component, class_of(component, module))
+        cls = class_of(component, module)
+        _check_methods(component, cls)
+        if plan.reliability == "at_least_once":
+            _check_acks(component, cls)
 
 
 def class_of(component: Component, module: ModuleType) -> type[Any]:
@@ -56,7 +61,8 @@ def _check_methods(component: Component, cls: type[Any]) -> None:
         lacks = getattr(cls, "next_tuple", Spout.next_tuple) is Spout.next_tuple
         method = "next_tuple()"
     else:
-        lacks = getattr(cls, "process", Bolt.process) is Bolt.process and not hasattr(cls, "process_batch")
+        others = any(hasattr(cls, name) for name in ("process_batch", *TAKE_ALL))
+        lacks = getattr(cls, "process", Bolt.process) is Bolt.process and not others
         method = "process(tup)"
     if lacks:
         msg = f"{label}: its class {cls.__qualname__} must define {method}"
@@ -65,6 +71,19 @@ def _check_methods(component: Component, cls: type[Any]) -> None:
         if not _takes(cls, name, len(arguments)):
             msg = f"{label}: {cls.__qualname__}.{name} does not take what it is called with"
             raise DefinitionError(msg, hint=f"define it as {name}({', '.join(['self', *arguments])})")
+    for name, argument in TAKE_ALL.items():
+        if not _takes(cls, name, 1) and not _takes(cls, name, 2):
+            msg = f"{label}: {cls.__qualname__}.{name} does not take what it is called with"
+            raise DefinitionError(msg, hint=f"define it as {name}(self, {argument}, origin)")
+
+
+def _check_acks(component: Component, cls: type[Any]) -> None:
+    """A bolt that has to ack what it gets needs something to ack."""
+    for name, argument in TAKE_ALL.items():
+        method = getattr(cls, name, None)
+        if method and not issubclass(cls, BasicBolt) and not takes_origin(method):
+            msg = f"bolt {component.name!r}: {cls.__qualname__}.{name}({argument}) cannot ack its batches"
+            raise DefinitionError(msg, hint=f"{name}(self, {argument}, origin), or a BasicBolt")
 
 
 def _takes(cls: type[Any], name: str, arguments: int) -> bool:
@@ -84,7 +103,7 @@ def check_made_by_tasks(made_at: Mapping[Pipeline, int], file: str) -> None:
     for statement in ast.parse(Path(file).read_bytes()).body:
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         for pipeline, line in made_at.items():
-            if line in lines and _is_guard(statement):
+            if line in lines and _is_guard(statement) and not pipeline.by_value:
                 label = f"the pipeline {pipeline.name!r}"
                 msg = f'{label} is made under `if __name__ == "__main__"`, which tasks skip'
                 raise DefinitionError(msg, hint=f"make it at the top level of {os.path.basename(file)}")

@@ -15,7 +15,6 @@ from heronpy.spout import Spout
 #: packages of other engines → what takes their place
 _PORTED = "use `from heronpy import Bolt, Spout, Topology`, see docs/coming-from.md"
 ELSEWHERE = {
-    "heronpy.streamlet": "use spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
     "heronpy": "read docs/migrating-from-heron.md for the modules of Apache Heron that exist here",
     "streamparse": f"{_PORTED}: streamparse is for Storm",
     "pystorm": f"{_PORTED}: pystorm is for Storm",

@@ -145,6 +145,7 @@ def _with_what_is_kept(plan: LogicalPlan, module: ModuleType) -> LogicalPlan:
             component,
             state_by_task=state_is_by_task(cls),
             keeps_objects=bool(getattr(cls, "keeps_objects", False)),
+            hears_watermarks=hasattr(cls, "on_watermark"),
             shapes=cls.shapes(component.config) if hasattr(cls, "shapes") else {},
         )
         components.append(kept)

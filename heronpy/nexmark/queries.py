@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from heronpy.kernel.errors import UserError, did_you_mean
+from heronpy.nexmark.auction_queries import q4, q6, q9
 from heronpy.nexmark.nexmark_records import Auction, Bid, Event, Person
-from heronpy.nexmark.windowed_queries import WINDOWED_QUERIES, windowed_query
+from heronpy.nexmark.windowed_queries import q5, q7, q8, q11, q12
 from heronpy.pipeline import Context, Pipeline, Stream, sources
+from heronpy.pipeline.watermarks import SOURCE
 
 #: those without event time
 QUERIES = ("Q0", "Q1", "Q2", "Q3", "Q13")
+#: those with it
+TIMED_QUERIES: dict[str, Callable[[Stream[Event]], Stream[Any]]] = {
+    "Q4": q4,
+    "Q5": q5,
+    "Q6": q6,
+    "Q7": q7,
+    "Q8": q8,
+    "Q9": q9,
+    "Q11": q11,
+    "Q12": q12,
+}
 #: rows of the table that Q13 joins with
 SIDE_ROWS = 500
 
@@ -108,7 +121,7 @@ def query(name: str, p: Pipeline, events: Stream[Event]) -> Stream[Any]:
         case "Q13":
             rows = [SideRow(number, str(number)) for number in range(SIDE_ROWS)]
             return q13(events, p.read(sources.items(rows), name="side_rows"))
-    if name.upper() in WINDOWED_QUERIES:
-        return windowed_query(name, events)
-    msg = f"NEXMark has no query {name!r} here{did_you_mean(name.upper(), (*QUERIES, *WINDOWED_QUERIES))}"
+    if (timed := TIMED_QUERIES.get(name.upper())) is not None:  # the source knows its watermark
+        return timed(events.event_time(lambda event: event.at, unit="ms", lag=SOURCE))
+    msg = f"NEXMark has no query {name!r} here{did_you_mean(name.upper(), (*QUERIES, *TIMED_QUERIES))}"
     raise UserError(msg)

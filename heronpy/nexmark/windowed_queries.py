@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from heronpy.nexmark.nexmark_records import Auction, Bid, Event, Person
-from heronpy.pipeline import Stream, sessions, sliding, tumbling
-from heronpy.pipeline.triggers import at_count, at_watermark
-from heronpy.pipeline.watermarks import SOURCE
-
-#: those that `windowed_query` knows
-WINDOWED_QUERIES = ("Q5", "Q7", "Q8", "Q11")
+from heronpy.pipeline import Stream, everything, sessions, sliding, tumbling
+from heronpy.pipeline.triggers import after, at_count, at_watermark
 
 
 class HotItem(NamedTuple):
@@ -37,6 +33,13 @@ class BidderSession(NamedTuple):
     bids: int
     since: datetime
     until: datetime
+
+
+class BidderCount(NamedTuple):
+    """A result of Q12."""
+
+    bidder: int
+    bids: int
 
 
 def q5(events: Stream[Event]) -> Stream[HotItem]:
@@ -93,15 +96,12 @@ def q11(events: Stream[Event]) -> Stream[BidderSession]:
     )
 
 
-def windowed_query(name: str, events: Stream[Event]) -> Stream[Any]:
-    """The results of a query by its name; the source knows its watermark."""
-    timed = events.event_time(lambda event: event.at, unit="ms", lag=SOURCE)
-    match name.upper():
-        case "Q5":
-            return q5(timed)
-        case "Q7":
-            return q7(timed)
-        case "Q8":
-            return q8(timed)
-    assert name.upper() == "Q11"
-    return q11(timed)
+def q12(events: Stream[Event]) -> Stream[BidderCount]:
+    """How many bids each bidder made in ten seconds of the wall clock, from the first of them on."""
+    return (
+        events.only(Bid)
+        .key_by(lambda bid: bid.bidder, name="by_bidder_now")
+        .window(everything(), trigger=after("10s"), panes="discarding")
+        .count(name="bids_now")
+        .map(lambda r: BidderCount(r.key, r.value), name="bidder_counts")
+    )

@@ -38,6 +38,9 @@ from heronpy.pipeline.graph import (
 #: what a retraction would be one more record to
 _CANNOT_TAKE_BACK = (ProcessOp, RollingOp, DedupOp, AggregateOp, CoGroupOp, MapAsyncOp, EventTimeOp)
 
+#: packages whose lines make steps of what the user wrote
+_WRITTEN_WITH = ("heronpy.pipeline", "heronpy.streamlet")
+
 
 class Steps:
     """The steps of one pipeline, in the order in which they were written."""
@@ -156,10 +159,12 @@ def _check_splits(op: EventTimeOp, way: Sequence[Step]) -> None:
     )
     par = read[0].par if read else None
     mixing = next((step.name for step in way if _mixes_splits(step, par)), "")
+    option = "idle" if op.idle is not None else "ahead"
     refuse_unless(
-        op.idle is None or not mixing,
-        f"event_time: idle=… has no effect behind {mixing!r}, which does not hand on which split is idle",
-        hint=f"put event_time in front of {mixing!r}, or leave idle out",
+        (op.idle is None and op.ahead is None) or not mixing,
+        f"event_time: {option}=… has no effect behind {mixing!r}, which does not hand on of which split"
+        " its records are",
+        hint=f"put event_time in front of {mixing!r}, or leave {option} out",
     )
 
 
@@ -197,9 +202,9 @@ def name_of(function: object) -> str:
 
 
 def user_site() -> Site:
-    """The innermost line that is not of this package."""
+    """The innermost line that is not of what steps are written with."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("heronpy.pipeline"):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_WRITTEN_WITH):
         frame = frame.f_back
     return Site(frame.f_code.co_filename, frame.f_lineno)
 

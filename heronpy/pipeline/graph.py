@@ -179,6 +179,8 @@ class PartialOp:
     keyed: bool
     #: the step of the second stage
     of: str
+    #: of an aggregate in windows: an accumulator is of a part of them that all its records share
+    window: WindowOp | None = None
     word = "partial"
 
 
@@ -215,6 +217,10 @@ class EventTimeOp:
     unit: TimeUnit | None
     #: microseconds after which a split that has nothing is not waited for; None: it always is
     idle: int | None
+    #: microseconds by which a record may be ahead of the clock; None: by any
+    future: int | None = None
+    #: microseconds by which a split may be ahead of the slowest before it is not read; None: by any
+    ahead: int | None = None
     word = "event_time"
 
 
@@ -233,6 +239,8 @@ class WindowOp:
     how: How | None = None
     #: records come from two sides
     sides: bool = False
+    #: the second of two stages: what it reads may be accumulators
+    final: bool = False
     word = "window"
 
 

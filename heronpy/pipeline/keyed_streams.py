@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from heronpy.pipeline import agg
@@ -27,6 +29,7 @@ from heronpy.pipeline.graph import (
     StepInput,
 )
 from heronpy.pipeline.records import Context, Result, Timer
+from heronpy.pipeline.times import to_micros
 from heronpy.pipeline.triggers import AtWatermark, Trigger
 from heronpy.pipeline.windowed import Windowed
 from heronpy.pipeline.windows import Windows
@@ -40,6 +43,21 @@ A = TypeVar("A")
 R = TypeVar("R")
 K = TypeVar("K", bound=Hashable)
 T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass
+class FirstSeen:
+    """What `dedup(within=…)` knows of a key: the event time of the record that was handed on last."""
+
+    at: int | None = None
+
+
+def first_within(apart: int, seen: FirstSeen, record: Any, context: Context[Any]) -> Iterator[Any]:
+    """The record, unless another is less than so many microseconds from it."""
+    time = to_micros(context.timestamp)
+    if seen.at is None or abs(time - seen.at) >= apart:
+        seen.at = time
+        yield record
 
 
 class KeyedStream(Generic[K, T_co]):
@@ -168,13 +186,29 @@ class KeyedStream(Generic[K, T_co]):
         checked_end_of_input(word, self._stream._step, self.bounded)
         return self._then(AggregateOp(aggregate, keyed=True), called=word, name=name, par=par)
 
-    def dedup(self, *, name: str | None = None, par: int | None = None) -> Stream[T_co]:
-        """The first record of each key.
+    def dedup(
+        self, *, within: Duration | None = None, name: str | None = None, par: int | None = None
+    ) -> Stream[T_co]:
+        """The first record of each key; with `within`, of those that are less than that apart in event time.
+
+        With `within` a key is forgotten when the watermark has left its records so far behind.
 
         >>> made(words.key_by(lambda word: word).dedup())
         ['to', 'be', 'or', 'not']
+        >>> timed = words.event_time(len, unit="s", lag="0s")
+        >>> made(timed.key_by(lambda word: word[0]).dedup(within="1m"))
+        ['to', 'be', 'or', 'not']
         """
-        return self._then(DedupOp(), name=name, par=par)
+        if within is None:
+            return self._then(DedupOp(), name=name, par=par)
+        refuse_unless(
+            self._stream.timed,
+            f"dedup: within=… goes by event time, and {self._stream._step!r} has none",
+            hint=".event_time(lambda record: record.at, lag='5s') behind read",
+        )
+        apart = checked_micros("dedup: within", within)
+        op = ProcessOp(FirstSeen, functools.partial(first_within, apart), ttl=apart)
+        return self._then(op, called="dedup", name=name, par=par)
 
     def co_group(
         self, other: KeyedStream[K, B], *, name: str | None = None, par: int | None = None

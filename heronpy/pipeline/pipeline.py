@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from heronpy.connectors import Source
 from heronpy.kernel.names import checked_name
@@ -38,6 +38,9 @@ class Pipeline:
 
     Steps are written at the top level of the file. Nothing runs before `run`.
     """
+
+    #: whether it travels to its tasks, with its functions; else each task makes it again, from the file
+    by_value: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -49,6 +49,19 @@ class Result(msgspec.Struct, Generic[K_co, T_co], frozen=True, repr_omit_default
     #: takes back what was said before
     retracts: bool = False
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """On its way to another task and in checkpoints it has numbers for its times."""
+        start, end = self.window
+        pane = self.pane
+        said = pane.index, pane.timing, pane.last, self.retracts
+        return _result, (self.key, self.value, to_micros(start), to_micros(end), *said)
+
+
+def _result(
+    key: Any, value: Any, start: int, end: int, index: int, timing: Timing, last: bool, retracts: bool
+) -> Result[Any, Any]:
+    return Result(key, value, window_of((start, end)), Pane(index, timing, last), retracts)
+
 
 class Failed(msgspec.Struct, Generic[T_co], frozen=True):
     """A record that a step with `on_error="aside"` could not process."""

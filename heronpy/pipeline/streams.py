@@ -309,13 +309,21 @@ class Stream(Generic[T_co]):
         lag: Duration | Watermarks,
         unit: TimeUnit | None = None,
         idle: Duration | None = None,
+        future: Duration | Literal["any"] | None = None,
+        ahead: Duration | None = None,
         name: str | None = None,
+        on_error: OnError = "fail",
     ) -> Stream[T_co]:
         """The same records, each with the time at which it happened, by which windows go.
 
         `by` gives an aware datetime, or a number of `unit` since the epoch. `lag` says how much older than
         the newest a record may be: "5s", or a strategy of `heronpy.pipeline.watermarks`. A split that has had
-        nothing for `idle` is not waited for.
+        nothing for `idle` is not waited for. A split that is further than `ahead` before the slowest of its
+        task is not read until that has come after.
+
+        A record that is further than `future` ahead of the clock has a wrong time: it is counted, or goes to
+        `.errors` with `on_error="aside"`, and moves no watermark. In a stream that never ends that is an
+        hour, unless `future` says otherwise, or "any".
 
         >>> timed = words.event_time(len, unit="s", lag="1s")
         >>> made(timed.window(tumbling("1m")).count())[0].value
@@ -325,8 +333,20 @@ class Stream(Generic[T_co]):
         refuse_unless(
             unit in (None, "s", "ms", "us"), f"event_time: unit={unit!r} is not known", hint="unit='ms'"
         )
-        rest = None if idle is None else checked_micros("event_time: idle", idle)
-        return self._then(EventTimeOp(by, checked_watermarks(lag), unit, rest), by, name=name)
+        op = EventTimeOp(
+            by,
+            checked_watermarks(lag),
+            unit,
+            None if idle is None else checked_micros("event_time: idle", idle),
+            self._checked_future(future),
+            None if ahead is None else checked_micros("event_time: ahead", ahead),
+        )
+        return self._then(op, by, name=name, on_error=on_error)
+
+    def _checked_future(self, future: Duration | Literal["any"] | None) -> int | None:
+        if future == "any" or (future is None and self.bounded):
+            return None
+        return checked_micros("event_time: future", "1h" if future is None else future)
 
     def window(
         self,

@@ -26,6 +26,11 @@ def to_micros(time: datetime) -> int:
 _LEAST, _MOST = ((time - _EPOCH) // _MICROSECOND for time in (_FIRST, _LAST))
 
 
+def are_datetimes(least: int, most: int) -> bool:
+    """Whether these times, and all between, can be those of records."""
+    return least > _LEAST and most < _MOST
+
+
 def within_datetimes(micros: int) -> int:
     """The time of a record, which is behind the first and before the last datetime."""
     if _LEAST < micros < _MOST:

@@ -151,3 +151,17 @@ def _checked(word: str, trigger: Trigger) -> Trigger:
         hint="every('1m'), after('10s'), at_count(100) or at_watermark()",
     )
     return trigger
+
+
+def counts_records(trigger: Trigger | None) -> bool:
+    """Whether it must see every record."""
+    match trigger:
+        case AtCount():
+            return True
+        case AtWatermark(early=early, late=late):
+            return counts_records(early) or counts_records(late)
+        case AnyOf(parts=parts) | AllOf(parts=parts) | InTurn(parts=parts):
+            return any(map(counts_records, parts))
+        case Until(repeated=repeated, end=end):
+            return counts_records(repeated) or counts_records(end)
+    return False

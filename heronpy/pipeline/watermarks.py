@@ -64,6 +64,9 @@ class OfArrival(Watermarks):
 class OfSource(Watermarks):
     """What the source says of the split: perfect, if it knows."""
 
+    def on_records(self, times: Sequence[int]) -> None:
+        """They say nothing."""
+
     def current(self, now: int, caught_up: bool) -> int:  # noqa: ARG002 - by what the source says
         return BEGINNING
 

@@ -87,7 +87,7 @@ class TopologyTest:
         """
         self._plan, self._find = placed(topology, containers)
         config = load_config(os.devnull, environ={}, flags=settings or {})
-        self._flow = _flow(config)
+        self._flow = flow_of(config)
         self._store = functools.partial(open_checkpoint_store, config) if config["checkpoint.path"] else None
         self._seed = seed
         self.clock = clock or Clock()
@@ -271,9 +271,12 @@ class TopologyTest:
         return tasks
 
 
-def _flow(config: Config) -> FlowSettings:
-    """One call of next_tuple per turn, so that a test can count them."""
-    return msgspec.structs.replace(FlowSettings.from_config(config), spout_calls=1)
+def flow_of(config: Config) -> FlowSettings:
+    """One call of next_tuple per turn, so that a test can count them; watermarks leave at once."""
+    settings = FlowSettings.from_config(config)
+    return msgspec.structs.replace(
+        settings, spout_calls=1, watermark_interval=0.0, watermark_per_receiver=0.0
+    )
 
 
 def _anyone(_: Task) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from heronpy.bolt import Bolt
+from heronpy.kernel.flow.column_split import rows_of
 from heronpy.spout import Spout
 
 
@@ -57,6 +58,12 @@ class Recorder:
         numbers = list(itertools.islice(self._numbering, len(batch)))
         self._engine.emit_many(batch, *rest)
         self.emitted.setdefault(rest[self._position], []).extend(zip(numbers, batch, strict=True))
+
+    def emit_batch(self, batch: Any, *rest: Any) -> None:
+        self._engine.emit_batch(batch, *rest)
+        rows = rows_of(batch)
+        numbers = list(itertools.islice(self._numbering, len(rows)))
+        self.emitted.setdefault(rest[self._position], []).extend(zip(numbers, rows, strict=True))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)

@@ -153,6 +153,7 @@ class TasksUnderTest:
             stand_in if component.name in fed else find,
             self._clock.monotonic,
             (lambda _: 0) if self._dice is None else self._dice.randrange,
+            self._clock.time,
             store=self._store,
             may_wait=False,
         )
@@ -198,7 +199,7 @@ class TasksUnderTest:
 
     def until_next_due(self, longest: float) -> float:
         """Seconds until some task has something to do by the clock."""
-        return min(tested.task.parts.schedule.patience(longest) for tested in self._tasks.values())
+        return min(tested.task.loop.until_due(longest) for tested in self._tasks.values())
 
     def check_ledger(self) -> None:
         """Nothing moves any more, so every tuple must have been processed where it was to go."""

@@ -8,7 +8,8 @@ from array import array
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
-from heronpy.instances.acking.anchored import Anchored, AnchoredToMany, Edges, TrackedId
+from heronpy.instances.acking.anchored import Anchored, AnchoredToMany, Edges, TrackedId, joined
+from heronpy.instances.acking.edges import xor_of
 from heronpy.kernel.errors import ProtocolError
 
 _HEAD = struct.Struct("<BI")
@@ -51,23 +52,41 @@ def _pairs(edges: Edges) -> Sequence[tuple[int, int]]:
 
 def decode_anchored(payload: bytes, tuples: int) -> tuple[Sequence[TrackedId | None], bytes]:
     """The ids of a batch's tuples, and the batch; ProtocolError for sizes that are not what is there."""
+    form, anchors, batch = _parts(payload, tuples)
+    if form == _ONLY_COPIES:
+        roots = array("Q", anchors).tolist()
+        return list(map(Anchored, roots, roots)), batch
+    if form == _ONE_EACH:
+        numbers = array("Q", anchors)
+        ids = list(map(Anchored, numbers[::2], numbers[1::2]))
+        return [tup_id if tup_id.root else None for tup_id in ids], batch
+    return _decode_many(anchors, tuples), batch
+
+
+def decode_joined(payload: bytes, tuples: int) -> tuple[TrackedId | None, bytes]:
+    """One id for all tuples of a batch, and the batch: who acks it acks them all."""
+    form, anchors, batch = _parts(payload, tuples)
+    if form == _ONE_EACH:
+        numbers = array("Q", anchors)
+        roots = set(numbers[::2])
+        if len(roots) == 1 and (root := roots.pop()):
+            return Anchored(root, xor_of(numbers[1::2])), batch
+    ids, _ = decode_anchored(payload, tuples)
+    return joined(ids), batch
+
+
+def _parts(payload: bytes, tuples: int) -> tuple[int, bytes, bytes]:
+    """The form of the anchors, the anchors, the batch."""
     if len(payload) < _HEAD.size:
         msg = f"anchored batch of {len(payload)} bytes"
         raise ProtocolError(msg)
     form, size = _HEAD.unpack_from(payload)
     anchors = payload[_HEAD.size : _HEAD.size + size]
-    batch = payload[_HEAD.size + size :]
-    if form == _ONLY_COPIES and len(anchors) == size == 8 * tuples:
-        roots = array("Q", anchors).tolist()
-        return list(map(Anchored, roots, roots)), batch
-    if form == _ONE_EACH and len(anchors) == size == 16 * tuples:
-        numbers = array("Q", anchors)
-        ids = list(map(Anchored, numbers[::2], numbers[1::2]))
-        return [tup_id if tup_id.root else None for tup_id in ids], batch
-    if form == _MANY and len(anchors) == size >= 4 * tuples:
-        return _decode_many(anchors, tuples), batch
-    msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
-    raise ProtocolError(msg)
+    fits = {_ONLY_COPIES: size == 8 * tuples, _ONE_EACH: size == 16 * tuples, _MANY: size >= 4 * tuples}
+    if len(anchors) != size or not fits.get(form):
+        msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
+        raise ProtocolError(msg)
+    return form, anchors, payload[_HEAD.size + size :]
 
 
 def _decode_many(anchors: bytes, tuples: int) -> list[TrackedId | None]:

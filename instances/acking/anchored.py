@@ -27,6 +27,23 @@ def pairs(edges: Edges) -> list[tuple[int, int]]:
     return [edges] if isinstance(edges, tuple) else [(edges, edges)]
 
 
+def divided(edges: Edges, parts: int) -> list[Edges]:
+    """What each part of a batch is anchored to, when the whole was anchored to this.
+
+    Its edge is the XOR of theirs, so the tree is over when all parts are acked, with no message to the spout.
+    """
+    if edges is None or parts == 1:
+        return [edges] * parts
+    columns = {}
+    for root, edge in pairs(edges):
+        others = random_edges(parts - 1)
+        columns[root] = [*others, edge ^ xor_of(others)]
+    if len(columns) == 1:
+        ((root, column),) = columns.items()
+        return [(root, edge) for edge in column]
+    return [dict(zip(columns, each, strict=True)) for each in zip(*columns.values(), strict=True)]
+
+
 class HasId(Protocol):
     """A received tuple."""
 
@@ -88,6 +105,23 @@ class AnchoredToMany(msgspec.Struct, gc=False, eq=False):
 
 
 TrackedId = Anchored | AnchoredToMany
+
+
+def tracked(edges: Edges) -> TrackedId | None:
+    """The id of a tuple, or of a batch, that came with these."""
+    found = pairs(edges)
+    if len(found) == 1:
+        return Anchored(*found[0])
+    return AnchoredToMany(dict(found)) if found else None
+
+
+def joined(ids: Iterable[TrackedId | None]) -> TrackedId | None:
+    """The id of a batch that is made of tuples with these: who acks it acks them all."""
+    owed: dict[int, int] = {}
+    for tup_id in ids:
+        for root, value in tup_id.settle().items() if tup_id is not None else ():
+            owed[root] = owed.get(root, 0) ^ value
+    return tracked(owed or None)
 
 
 def rebuilt_id(*values: Any) -> TrackedId:

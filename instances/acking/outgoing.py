@@ -25,10 +25,13 @@ class OutgoingAcks:
         self._roots: list[int] = []
         self._values: list[int] = []
         self._failed: list[int] = []
+        #: whether a tuple of several trees is among them: tuples made from the same ones have the same roots
+        self._several = False
 
     def ack(self, tup_id: object) -> None:
         if isinstance(tup_id, TrackedId):
             owed = tup_id.settle()
+            self._several |= len(owed) > 1
             self._roots += owed
             self._values += owed.values()
 
@@ -73,8 +76,9 @@ class OutgoingAcks:
     def flush(self) -> None:
         """Send all of them."""
         roots, values, failed = self._roots, self._values, self._failed
-        if len(roots) > 1 and roots[0] == roots[1]:
+        if self._several or (len(roots) > 1 and roots[0] == roots[1]):
             roots, values = _one_for_each(roots, values)
+            self._several = False
         if failed or (roots and task_of(min(roots)) != task_of(max(roots))):
             for spout, acks in _by_spout(roots, values, failed).items():
                 self._send(spout, acks)
@@ -94,7 +98,7 @@ class OutgoingAcks:
 
 
 def _one_for_each(roots: list[int], values: list[int]) -> tuple[list[int], list[int]]:
-    """The same acks with one value for each root: the rows of a batch have one root."""
+    """The same acks with one value for each root: the rows of a batch have the same."""
     owed: dict[int, int] = {}
     for root, value in zip(roots, values, strict=True):
         owed[root] = owed.get(root, 0) ^ value

@@ -40,12 +40,15 @@ class ManyTasks:
         wait: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
         order: Callable[[Sequence[Member]], Iterable[Member]] = in_order,
+        share: float = 0.0,
     ) -> None:
-        """`wait` is called with the seconds in which nothing is due, `order` at the beginning of a round."""
+        """`wait` is called after a round, with the seconds in which nothing is due; `order` before it."""
         self._links = links
         self._wait = wait
         self._clock = clock
         self._order = order
+        #: seconds in which a task with more to do is called again: its turns may be shorter than others
+        self._share = share
         self._members: dict[int, Member] = {}
 
     def add(self, number: int, task: Runnable, link: MemoryLink) -> None:
@@ -60,16 +63,20 @@ class ManyTasks:
         """There is something to do that did not come as a frame."""
         self._members[number].due = 0.0
 
+    def wake_all(self) -> None:
+        """The same for all of them."""
+        for member in self._members.values():
+            member.due = 0.0
+
     def run(self) -> None:
         while not self._links.stopping:
-            if not self.round():
-                self._wait(self.patience())
+            self._wait(0.0 if self.round() else self.patience())
 
     def round(self) -> bool:
         """A turn for each task that has something to do; False if none had."""
-        moved = False
+        moved, now = False, self._clock()
         for member in self._order(tuple(self._members.values())):
-            if member.link.arrived or member.due <= self._clock():
+            if member.link.arrived or member.due <= now:
                 self._step(member)
                 moved = True
             if self._links.stopping:
@@ -86,7 +93,10 @@ class ManyTasks:
         return max(0.0, min((member.due for member in self._members.values()), default=now) - now)
 
     def _step(self, member: Member) -> Turn:
+        until = self._clock() + self._share
         member.link.pump(0)
         turn = member.task.turn()
+        while turn is Turn.MORE and self._clock() < until:
+            turn = member.task.turn()
         member.due = 0.0 if turn is Turn.MORE else self._clock() + member.task.patience()
         return turn

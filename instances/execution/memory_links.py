@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from heronpy.instances.link import FrameHandler
-from heronpy.kernel.flow.frame import route
+from heronpy.instances.link import FrameHandler, unheard
+from heronpy.instances.near_rows import Near, Payload
+from heronpy.kernel.flow.frame import Prefix, route
 
-Frame = tuple[bytes, bytes]
+#: with its prefix as bytes or, from a task of this process, as it is
+Frame = tuple[bytes, bytes] | tuple[Prefix, Payload]
 
 
 class MemoryLink:
@@ -17,7 +19,9 @@ class MemoryLink:
     def __init__(self, links: MemoryLinks) -> None:
         self._links = links
         self.send = links.carry
-        self.handler: FrameHandler = lambda _prefix, _payload: None
+        self.handler: FrameHandler = unheard
+        #: what takes batches of neighbours; None while no task is built
+        self.on_batch: Near | None = None
         self.arrived: deque[Frame] = deque()
 
     @property
@@ -28,7 +32,15 @@ class MemoryLink:
         """Hand in what has come."""
         assert timeout == 0, "only the loop may wait, for all its tasks"
         for prefix, payload in self._links.due(self):
-            self.handler(prefix, payload)
+            if isinstance(prefix, bytes):
+                assert isinstance(payload, bytes)
+                self.handler(prefix, payload)
+            elif self.on_batch is not None:
+                self.on_batch(prefix, payload)
+
+    def hand_over(self, prefix: Prefix, payload: Payload) -> None:
+        """A batch of a neighbour, for this task."""
+        self.arrived.append((prefix, payload))
 
 
 class MemoryLinks:
@@ -52,6 +64,11 @@ class MemoryLinks:
         receiver = self._ends.get(route(prefix)[0])
         if receiver is not None:
             receiver.arrived.append((prefix, payload))
+
+    def near(self, task: int) -> Near | None:
+        """The way to a task of this loop, for batches."""
+        end = self._ends.get(task)
+        return end.hand_over if end is not None else None
 
     def due(self, link: MemoryLink) -> Iterable[Frame]:
         """The frames that reach a task now: all that have come for it. They are taken out of its queue."""

@@ -11,15 +11,16 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.alignment import Alignment
 from heronpy.instances.link import Link
+from heronpy.instances.near_rows import Payload
 from heronpy.instances.positions import WorkedOff
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.credit import HELLO, Grant, LastWord, Receiving
 from heronpy.kernel.flow.frame import CREDIT, Prefix
 from heronpy.kernel.flow.sender import Sender
-from heronpy.kernel.flow.signals import Barrier, Cut, EndOfInput, Marker, Signal
+from heronpy.kernel.flow.signals import Barrier, Cut, EndOfInput, Marker, Signal, Watermark
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import task_name
-from heronpy.kernel.plans import PhysicalPlan
+from heronpy.kernel.plans import PhysicalPlan, is_fused
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class QueuedFrame(NamedTuple):
     """A data frame that waits to be processed."""
 
     prefix: Prefix
-    payload: bytes
+    payload: Payload
 
 
 class QueuedEnd(NamedTuple):
@@ -40,8 +41,20 @@ class QueuedEnd(NamedTuple):
     position: int
 
 
+class QueuedWatermark:
+    """How far one emitter has come, behind all that came from it; a later one may take its place."""
+
+    __slots__ = ("at", "epoch", "idle", "source")
+
+    def __init__(self, source: int, epoch: int, at: int, *, idle: bool) -> None:
+        self.source = source
+        self.epoch = epoch
+        self.at = at
+        self.idle = idle
+
+
 #: what the inbox of a task holds, in the order in which it is to be taken
-InboxItem = QueuedFrame | QueuedEnd | Cut
+InboxItem = QueuedFrame | QueuedEnd | QueuedWatermark | Cut
 
 
 class Inflow:
@@ -76,18 +89,26 @@ class Inflow:
         #: source → its newest end of input that has come, and that has been taken from the inbox
         self._ends: dict[int, QueuedEnd] = {}
         self._taken_ends: dict[int, QueuedEnd] = {}
+        #: source → the last that came from it, if that is a watermark and waits
+        self._watermarks: dict[int, QueuedWatermark] = {}
         #: bytes that each emitter may have on its way to us
         self._share = settings.credit_bytes // max(len(self._channels), 1)
         #: bytes of a tuple, as of the last frame of each emitter
         self._sizes: dict[int, int] = {}
-        #: channels with progress that their emitter does not know of
+        #: channels with progress that their emitter does not know of, and when it is told at the latest
         self._untold: set[int] = set()
+        self._tell_at = 0.0
+        #: emitters that wait until all they have sent is done with
+        self._eager: set[int] = set()
+        #: whether any may wait, because a plan is about to replace the one in force
+        self._changing = False
         self._window = settings.credit_initial
         #: the most that is granted, since no more has come lately
         self._useful = settings.credit_initial
         #: tuples done since this moment
         self._done = 0
         self._measured_at = 0.0
+        self._now = 0.0
         self._complaints = RateLimitedLog(log)
         self.inbox: deque[InboxItem] = deque()
         self.alignment: Alignment[InboxItem] = Alignment(self.inbox, self._sources)
@@ -103,6 +124,7 @@ class Inflow:
     def prepare(self, plan: PhysicalPlan) -> None:
         """Expect the tasks that are new in the next plan as well, and let them ask for credit."""
         self._next_epoch = plan.epoch
+        self._changing = True
         for source in self._connect(plan):
             self._tell(source, HELLO)
 
@@ -122,6 +144,7 @@ class Inflow:
     def forget(self) -> None:
         """The next plan was rolled back."""
         self._awaited = 0
+        self._changing = False
         self._counters.lost(0, sum(channel.unproven for channel in self._channels.values()))
         self._end_successions(carried_out=False)
         for source in self._channels.keys() - self._sources:
@@ -136,6 +159,7 @@ class Inflow:
         self._awaited = 0
         self._end_successions(carried_out=True)
         self.prepare(plan)
+        self._changing = False
         self._sources = frozenset(source.id for source in plan.upstream_of(self._component))
         for source in self._channels.keys() - self._sources:
             self._disconnect(source)
@@ -145,7 +169,8 @@ class Inflow:
     def _disconnect(self, source: int) -> None:
         del self._channels[source]
         self._untold.discard(source)
-        for known in (self._markers, self._sizes, self._ends, self._taken_ends):
+        self._eager.discard(source)
+        for known in (self._markers, self._sizes, self._ends, self._taken_ends, self._watermarks):
             known.pop(source, None)
 
     def knows(self, source: int, epoch: int) -> bool:
@@ -159,10 +184,15 @@ class Inflow:
         """Data sent before it has arrived or is lost. Any signal may be repeated."""
         channel = self._hear_position(prefix)
         match signal:
+            case Watermark(at, idle):
+                self._on_watermark(prefix, at, idle=idle)
             case Barrier(checkpoint):
+                self._watermarks.pop(prefix.source, None)
                 self.alignment.on_barrier(prefix.source, checkpoint)
             case Marker(epoch):
+                self._watermarks.pop(prefix.source, None)
                 # The emitter waits until all before the marker is consumed. It may be early.
+                self._eager.add(prefix.source)
                 self._grant(prefix.source, channel, idle=True)
                 self._markers[prefix.source] = max(epoch, self._markers.get(prefix.source, 0))
                 self._check_markers()
@@ -181,7 +211,22 @@ class Inflow:
         end = QueuedEnd(prefix.source, prefix.incarnation, prefix.position)
         if self._ends.get(prefix.source) != end:
             self._ends[prefix.source] = end
+            self._eager.add(prefix.source)
             self._queue(prefix.source, end)
+
+    def _on_watermark(self, prefix: Prefix, at: int, *, idle: bool) -> None:
+        waiting = self._watermarks.get(prefix.source)
+        if waiting is not None:  # nothing lies between: a stuck bolt collects one of each emitter
+            waiting.epoch, waiting.at, waiting.idle = prefix.epoch, at, idle
+            return
+        item = QueuedWatermark(prefix.source, prefix.epoch, at, idle=idle)
+        self._queue(prefix.source, item)
+        self._watermarks[prefix.source] = item
+
+    def take_watermark(self, item: QueuedWatermark) -> None:
+        """It has been taken from the inbox."""
+        if self._watermarks.get(item.source) is item:
+            del self._watermarks[item.source]
 
     def take_end(self, end: QueuedEnd) -> None:
         """All that came from an emitter before its end of input has been processed."""
@@ -206,7 +251,7 @@ class Inflow:
         for source in self._channels:
             self._tell(source, self._worked_off.hello(source))
 
-    def on_data(self, prefix: Prefix, payload: bytes) -> None:
+    def on_data(self, prefix: Prefix, payload: Payload) -> None:
         """Queue a frame; ProtocolError for one that was replayed, or whose source does not feed this task."""
         channel = self._channel(prefix)
         maybe_lost = channel.maybe_lost
@@ -220,7 +265,9 @@ class Inflow:
         self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
         self._queue(prefix.source, QueuedFrame(prefix, payload))
 
-    def _queue(self, source: int, item: QueuedFrame | QueuedEnd) -> None:
+    def _queue(self, source: int, item: QueuedFrame | QueuedEnd | QueuedWatermark) -> None:
+        if self._watermarks:
+            self._watermarks.pop(source, None)
         if source in self.alignment.ahead:
             self.alignment.set_aside(item)
         else:
@@ -229,6 +276,7 @@ class Inflow:
     def on_probe(self, prefix: Prefix, payload: bytes) -> None:
         """An emitter asks for credit; a new one also reports the positions of its predecessors."""
         channel = self._hear_position(prefix, LastWord.decode_all(payload))
+        self._eager.add(prefix.source)
         self._grant(prefix.source, channel, idle=True)
 
     def on_unreadable(self, prefix: Prefix, error: ProtocolError) -> None:
@@ -249,6 +297,8 @@ class Inflow:
             channel.on_consumed(incarnation, count)
             self._worked_off.note(source, channel.source, channel.consumed)
             self._counters.lost(0, channel.maybe_lost - maybe_lost)
+            if not self._untold:
+                self._tell_at = self._now + self._settings.credit_probe / 4
             self._untold.add(source)
             self._grant(source, channel, idle=False)
 
@@ -257,6 +307,7 @@ class Inflow:
 
         At most about twice the arrival rate: credit beyond that only raises the number of tuples at risk.
         """
+        self._now = now
         span, emitters = self._settings.credit_window, max(len(self._channels), 1)
         if now - self._measured_at >= span:
             coming = 2 * self._done * span / (now - self._measured_at)
@@ -266,9 +317,25 @@ class Inflow:
         self._window = max(1, min(int(able / emitters), self._useful))
 
     def grant_all(self) -> None:
-        """The inbox is empty: report the progress to every emitter."""
+        """Report the progress to every emitter."""
         for source in tuple(self._untold):
             self._grant(source, self._channels[source], idle=True)
+
+    def grant_due(self, now: float) -> None:
+        """The inbox is empty: report the progress to emitters that wait for it, or have long heard nothing.
+
+        The others have most of their credit left, or on_consumed() would have told them: at low rates a grant
+        for each tuple would cost as much as the tuple.
+        """
+        if self._changing or now >= self._tell_at:
+            self.grant_all()
+        elif self._eager:
+            for source in self._eager & self._untold:
+                self._grant(source, self._channels[source], idle=True)
+
+    def patience(self, now: float, longest: float) -> float:
+        """Seconds until a grant is due."""
+        return max(0.0, min(longest, self._tell_at - now)) if self._untold else longest
 
     def _hear_position(self, prefix: Prefix, last: Sequence[LastWord] = ()) -> Receiving:
         """Take an emitter's position: tuples before it that have not arrived are missing."""
@@ -299,6 +366,8 @@ class Inflow:
         grant = channel.grant(max(1, min(self._window, fitting)), idle=idle)
         if grant is not None:
             self._untold.discard(source)
+            if not channel.queued:
+                self._eager.discard(source)
             self._tell(source, grant)
 
     def _tell(self, source: int, grant: Grant) -> None:
@@ -308,5 +377,6 @@ class Inflow:
 def _unsent(plan: PhysicalPlan, source: str, reader: str, settings: FlowSettings) -> int:
     """Most tuples that a task of `source` can hold in open batches for one task of `reader`."""
     streams = sum(edge.component == source for edge in plan.logical.component(reader).inputs)
-    doubled = 2 if plan.logical.component(source).kind == "spout" else 1
+    # what pauses instead of waiting inside emit() may have twice as much
+    doubled = 2 if plan.logical.component(source).kind == "spout" or is_fused(plan.logical) else 1
     return streams * settings.batch_tuples * doubled

@@ -3,35 +3,59 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.output.codec import Row
-from heronpy.kernel.flow.batches import RowBatch
+from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.flow.credit import Spending
 from heronpy.kernel.flow.signals import Follower
+from heronpy.kernel.flow.watermarks import UNKNOWN
 
 
 class Channel:
     """Everything towards one task."""
 
-    __slots__ = ("followers", "heard_at", "held", "open", "spending", "task")
+    __slots__ = (
+        "followers",
+        "heard_at",
+        "held",
+        "left_at",
+        "open",
+        "spending",
+        "task",
+        "watermark",
+    )
 
     def __init__(self, task: int, spending: Spending) -> None:
         self.task = task
         self.spending = spending
         #: when the receiver last made progress, got new data after being idle, or was probed
         self.heard_at = 0.0
+        #: when the last rows left
+        self.left_at = 0.0
         #: its lanes with rows in them, oldest first
         self.open: dict[Lane, None] = {}
         #: whether rows are held back until it is decided which plan routes them
         self.held = False
         #: followers that wait for rows emitted before them, in order
         self.followers: deque[PendingFollower] = deque()
+        #: the last watermark that has left
+        self.watermark = UNKNOWN
+
+    def is_waiting(self, long_ago: float) -> bool:
+        """Whether the receiver has probably nothing else to do: it says so, or was sent nothing lately."""
+        return self.spending.idle or self.left_at < long_ago
 
     def room(self) -> int:
         """Tuples that may be sent now."""
-        return 0 if self.held else self.spending.room()
+        if self.held:
+            return 0
+        room = self.spending.room()
+        oldest = next(iter(self.open), None)
+        if oldest is None or room >= oldest.wanted or 2 * room >= self.spending.exposed:
+            return room
+        return 0  # a batch of columns is not cut for a little room: more comes when half of it is used
 
 
 class PendingFollower:
@@ -53,9 +77,24 @@ class PendingFollower:
         """Whether nothing that was emitted before it is left here."""
         return all(lane.sent >= threshold for lane, threshold in self._behind.items())
 
+    def move(self, lane: Lane, to: Lane) -> None:
+        """What was in a lane is in another one now, which had nothing before."""
+        threshold = self._behind.pop(lane, None)
+        if threshold is not None:
+            self._behind[to] = threshold - lane.sent
+
+
+#: moves a batch that was put into a lane of a plan that is no longer in force
+Mover = Callable[["Lane", RowBatch | ColumnBatch], None]
+
 
 class Lane:
     """The open batch of one stream towards one task."""
+
+    #: whether it takes record batches, and not rows
+    columns = False
+    #: rows that it would like to send at once
+    wanted = 1
 
     __slots__ = (
         "_limit",
@@ -84,17 +123,32 @@ class Lane:
         #: with this many rows the outbox is called: they are full, or more than was noted
         self.due = 1
         self.opened_at = 0.0
-        #: Set on a lane of a plan that is no longer in force: moves the rows put into it. An emit() that
+        #: Set on a lane of a plan that is no longer in force: is given what is put into it. An emit() that
         #: waited while the plan changed continues with the lanes that it chose before.
-        self.moved_to: Callable[[Lane], None] | None = None
+        self.moved_to: Mover | None = None
 
-    def batch(self) -> RowBatch:
-        """What is in it now."""
-        return RowBatch(self.rows, self.edges)
+    def batches(self) -> Sequence[RowBatch | ColumnBatch]:
+        """What is in it now, oldest first."""
+        return [RowBatch(self.rows, self.edges)]
 
-    def first(self, count: int) -> RowBatch:
-        """Its oldest rows."""
+    def first(self, count: int) -> RowBatch | ColumnBatch:
+        """Its oldest rows, at most so many."""
         return RowBatch(self.rows[:count], self.edges[:count])
+
+    def halves(self, batch: RowBatch | ColumnBatch) -> Sequence[RowBatch | ColumnBatch]:
+        """Its oldest rows, which are too many for a frame, as two batches."""
+        assert isinstance(batch, RowBatch)
+        return batch.split(len(batch.rows) // 2)
+
+    def put(self, batch: RowBatch | ColumnBatch) -> None:
+        """Add a batch that was emitted before, whole."""
+        assert isinstance(batch, RowBatch)
+        self.rows.extend(batch.rows)
+        self.edges.extend(batch.anchors)
+
+    def discard(self) -> None:
+        """What is in it does not leave from here."""
+        self.rows, self.edges = [], []
 
     def drop_first(self, count: int) -> None:
         """The first rows have left."""

@@ -8,18 +8,20 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import get_ident
 from typing import Any, NamedTuple
 
+from heronpy.column_schema import arrow_schema, check_batch
 from heronpy.instances.acking.anchored import Edges, EdgesOf
 from heronpy.instances.counters import Counters
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
-from heronpy.instances.output.filling import fill
+from heronpy.instances.output.filling import fill, fill_columns
 from heronpy.instances.output.groupings import make_grouping
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.groupings.direct import Direct
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.output.rerouting import Rerouting, Way
 from heronpy.kernel.errors import TopologyError, TupleTooLarge, did_you_mean
-from heronpy.kernel.flow.batches import RowBatch
+from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
+from heronpy.kernel.flow.column_split import rows_of
 from heronpy.kernel.plans import Component, DeclaredStream, Input, PhysicalPlan
 
 #: called for every emit: values, stream, tasks
@@ -73,6 +75,13 @@ class Outlet:
         for way in ways:
             if isinstance(way.grouping, Direct):
                 self.direct.update(way.grouping.lanes)
+
+    def check_columns(self, batch: Any, component: str) -> None:
+        """TopologyError for what is no record batch with the schema of this stream."""
+        if not self.stream.schema:
+            msg = f"{component!r} emitted a batch on stream {self.name!r}, which declares no Schema"
+            raise TopologyError(msg, hint="outputs = Schema(field=pa.string(), …)")
+        check_batch(batch, arrow_schema(self.stream.schema), f"{component!r} emitted on stream {self.name!r}")
 
     def choice(self) -> Callable[[Row], Sequence[Lane]]:
         """How the tasks of all readers are chosen: with one reader, as with most, by its grouping alone."""
@@ -147,17 +156,25 @@ class Collector:
         Rerouting(self._outbox, before, ways, self.settle).move(old)
         self._outbox.following.begin_anew()
 
-    def put_back(self, before: PhysicalPlan, stream: str, consumer: str, task: int, rows: list[Row]) -> None:
+    def put_back(
+        self,
+        before: PhysicalPlan,
+        stream: str,
+        consumer: str,
+        task: int,
+        make: Callable[[DeclaredStream], RowBatch | ColumnBatch],
+    ) -> None:
         """Rows of a snapshot that were emitted and had not been sent: they leave first.
 
         They were for `task` of `consumer` by the plan `before`, and go to the task that receives them by the
-        current plan. Rows for a component or stream that no longer exists are dropped.
+        current plan. `make` gives them, frozen. Rows for a component or stream that no longer exists are
+        dropped.
         """
         outlet = self._outlets.get(stream)
         way = next((way for way in outlet.ways if way.consumer == consumer), None) if outlet else None
         if outlet is not None and way is not None:
-            frozen = RowBatch([self._freeze(row) for row in rows], [])
-            Rerouting(self._outbox, before, {}, self.settle).queue(outlet.number, way, task, frozen)
+            batch = make(outlet.stream)
+            Rerouting(self._outbox, before, {}, self.settle).queue(outlet.number, way, task, batch)
 
     def disown(self) -> None:
         """Refuse every emit from now on: this is a forked process, and the sockets belong to its parent."""
@@ -208,6 +225,29 @@ class Collector:
         if too_large is not None:
             raise too_large
 
+    def emit_batch(
+        self, batch: Any, stream: str, direct_task: int | None = None, edges_of: EdgesOf | None = None
+    ) -> None:
+        """Route a record batch. What goes to one task is anchored as a whole, with one edge."""
+        outlet = self._outlet(stream, direct_task)
+        outlet.check_columns(batch, self._component)
+        hook = self._emit_hook
+        batches = [batch] if hook is None else [batch.slice(number, 1) for number in range(batch.num_rows)]
+        routed = [self._split_columns(outlet, each, direct_task) for each in batches if each.num_rows]
+        pieces = list(itertools.chain.from_iterable(routed))
+        self._emitted[stream] += batch.num_rows
+        edges = edges_of(len(pieces)) if edges_of is not None else itertools.repeat(None, len(pieces))
+        columns = [(lane, ColumnBatch(rows, edge)) for (lane, rows), edge in zip(pieces, edges, strict=True)]
+        fill_columns(self._outbox, columns)
+        if hook is not None:
+            for row, tasks in zip(rows_of(batch), routed, strict=True):
+                hook(row, stream, [lane.channel.task for lane, _ in tasks])
+
+    def _split_columns(self, outlet: Outlet, batch: Any, direct_task: int | None) -> list[tuple[Lane, Any]]:
+        if direct_task is not None:
+            return [(self._direct_lane(outlet, direct_task), batch)]
+        return [piece for grouping in outlet.groupings for piece in grouping.split_columns(batch)]
+
     def _emit_some(self, rows: list[Row], frozen: list[Row], stream: str, edges_of: EdgesOf | None) -> None:
         outlet = self._outlets[stream]
         if self._emit_hook is None:
@@ -234,15 +274,19 @@ class Collector:
 
     def _checked(self, rows: list[Row], stream: str, direct_task: int | None) -> tuple[Outlet, list[Row]]:
         """The stream, and the rows as they are now: a component may change a list after it has emitted it."""
-        outlet = self._outlets.get(stream)
-        if outlet is None or get_ident() != self._thread[0] or (direct_task is None) is outlet.direct_only:
-            raise self._refusal(outlet, stream, direct_task)
+        outlet = self._outlet(stream, direct_task)
         if not outlet.widths.issuperset(map(len, rows)):
             raise self._wrong_width(outlet, rows)
         settled = self._settled
         if settled.issuperset(map(type, itertools.chain.from_iterable(rows))):
             return outlet, rows
         return outlet, [row if settled.issuperset(map(type, row)) else self._freeze(row) for row in rows]
+
+    def _outlet(self, stream: str, direct_task: int | None) -> Outlet:
+        outlet = self._outlets.get(stream)
+        if outlet is None or get_ident() != self._thread[0] or (direct_task is None) is outlet.direct_only:
+            raise self._refusal(outlet, stream, direct_task)
+        return outlet
 
     def leave(self, pieces: Sequence[Piece], edges_of: EdgesOf | None) -> None:
         """Put rows into their lanes, each copy with its place in the trees."""

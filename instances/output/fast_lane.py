@@ -7,22 +7,26 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any, Protocol
 
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import Anchored, Edges
 from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.collector import Collector
+from heronpy.kernel.errors import TupleTooLarge
 
 
 class FastEmit(Protocol):
     """Emits one tuple, or says that it is none for the fast lane."""
 
-    def __call__(self, values: Sequence[Any], stream: str, root: int = 0, tup_id: Any = None) -> int:
-        """The XOR of the edges to the copies of the tuple, if it is anchored to `root`; else 0.
+    def __call__(
+        self, values: Sequence[Any], stream: str, anchor: Anchored | None = None, tup_id: Any = None
+    ) -> bool:
+        """False without any effect when the tuple is not plain or not valid.
 
-        -1 without any effect when the tuple is not plain or not valid: the caller then uses the collector's
-        emit(), which does the same for all tuples. Where the trees of this task are tracked, it becomes the
-        root of one, with this id.
+        The caller then uses the collector's emit(), which does the same for all tuples. Each copy joins the
+        tree of its anchor, if there is one, before it leaves. Where the trees of this task are tracked, the
+        tuple becomes the root of one, with this id. TupleTooLarge when all copies have been added: it may be
+        another row that is too large.
         """
 
 
@@ -44,40 +48,47 @@ def fast_lane(collector: Collector, trees: Trees | None = None) -> FastEmit:  # 
         names, add_xor, add_id = trees.roots.names, trees.roots.xors.append, trees.roots.ids.append
         opened, grown = _after(trees.stamp, opened), _after(trees.stamp, grown)
 
-    def emit(values: Sequence[Any], stream: str, root: int = 0, tup_id: Any = None) -> int:  # noqa: C901 - hot
+    def emit(  # noqa: C901 - hot
+        values: Sequence[Any], stream: str, anchor: Anchored | None = None, tup_id: Any = None
+    ) -> bool:
         if stream not in choices or get_ident() != thread[0]:
-            return -1
+            return False
         row = tuple(values)
         width, choose = choices[stream]
         if len(row) != width:
-            return -1
+            return False
         for value in row:
             if type(value) not in settled:
-                return -1
+                return False
         lanes = choose(row)
         emitted[stream] += 1
         if trees is not None:
             if len(lanes) != 1:
                 collector.leave([(lane, (row,)) for lane in lanes], functools.partial(trees.plant, tup_id))
-                return 0
+                return True
             planted = next(names)
             add_xor(planted)
             add_id(tup_id)
             lanes[0].edges.append(planted)
-        xor = 0
+        too_large = None
         for lane in lanes:
-            if root:
+            if anchor is not None:
                 edge = random_bits(64)
-                xor ^= edge
-                lane.edges.append((root, edge))
+                anchor.value ^= edge
+                lane.edges.append((anchor.root, edge))
             rows = lane.rows
             rows.append(row)
             size = len(rows)
-            if size == 1:
-                opened(lane)
-            elif size >= lane.due:
-                grown(lane)
-        return xor
+            try:
+                if size == 1:
+                    opened(lane)
+                elif size >= lane.due:
+                    grown(lane)
+            except TupleTooLarge as error:
+                too_large = too_large or error
+        if too_large is not None:
+            raise too_large
+        return True
 
     return emit
 

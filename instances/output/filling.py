@@ -10,6 +10,7 @@ from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.errors import TupleTooLarge
+from heronpy.kernel.flow.batches import ColumnBatch
 
 
 def fill(outbox: Outbox, lane: Lane, rows: Sequence[Row], edges: Sequence[Edges]) -> None:
@@ -35,6 +36,26 @@ def fill(outbox: Outbox, lane: Lane, rows: Sequence[Row], edges: Sequence[Edges]
             too_large = too_large or error
     if too_large is not None:
         raise too_large
+
+
+def fill_columns(outbox: Outbox, pieces: Sequence[tuple[Lane, ColumnBatch]]) -> None:
+    """Add record batches to lanes, all before any of them waits for credit: what waits in a lane is noted."""
+    too_large: TupleTooLarge | None = None
+    for lane in dict.fromkeys(_add(outbox, lane, batch) for lane, batch in pieces):
+        try:
+            if lane is not None:
+                outbox.send_columns(lane)
+        except TupleTooLarge as error:
+            too_large = too_large or error
+    if too_large is not None:
+        raise too_large
+
+
+def _add(outbox: Outbox, lane: Lane, batch: ColumnBatch) -> Lane | None:
+    if lane.moved_to is None:
+        return outbox.add_columns(lane, batch)
+    lane.moved_to(lane, batch)
+    return None
 
 
 def _fitting(lane: Lane) -> int:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from heronpy.instances.acking.ack_codec import encode_anchored
+from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.control_events import Meanwhile, nothing_new
 from heronpy.instances.counters import Counters
+from heronpy.instances.exposure import Exposure
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.link import Link
-from heronpy.instances.output.channel import Channel, Lane
+from heronpy.instances.near_rows import FindNear, nobody_near
+from heronpy.instances.output.channel import Channel, Lane, Mover
 from heronpy.instances.output.codec import Codec
-from heronpy.instances.output.exposure import Exposure
 from heronpy.instances.output.following import Following
 from heronpy.instances.output.hold_ups import HoldUps
+from heronpy.instances.output.open_lanes import OpenLanes
 from heronpy.instances.output.overfull import Overfull
+from heronpy.instances.output.payloads import anchors_of, packed, too_large
+from heronpy.instances.output.settling import Settling
 from heronpy.instances.positions import Sent
-from heronpy.kernel.errors import TupleTooLarge
-from heronpy.kernel.flow.batches import RowBatch
+from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.flow.credit import Grant, LastWord, Spending
-from heronpy.kernel.flow.frame import ANCHORED, DATA, PREFIX_BYTES, PROBE
+from heronpy.kernel.flow.frame import PREFIX_BYTES, PROBE, seal
 from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.flow.signals import Barrier, Marker, Signal
 from heronpy.kernel.plans import PhysicalPlan
@@ -54,30 +57,34 @@ class Outbox:
         sent: Sent | None = None,
         *,
         may_wait: bool = True,
+        near: FindNear = nobody_near,
     ) -> None:
         self._plan = plan
         self._sender = sender
         self._sent = sent or Sent()
         self.codec = codec
         self._link = link
+        self._near = near
         self._settings = settings
         self._counters = counters
         self._clock = clock
         #: whether emit() may wait for credit
         self.may_wait = may_wait
-        spout = plan.logical.component(plan.task(sender.task).component).kind == "spout"
+        component = plan.task(sender.task).component
+        spout = plan.logical.component(component).kind == "spout"
         self._pauses = spout or not may_wait
         self._channels: dict[int, Channel] = {}
-        #: lanes with rows in them, oldest first
-        self._open: dict[Lane, None] = {}
         #: when to look again for receivers to probe
         self._look_at = 0.0
         self.hold_ups = HoldUps(plan, clock)
         self._exposure = Exposure(counters)
+        self._open = OpenLanes(settings, self._exposure, clock)
         #: lanes that have outgrown their limit: while there are any, the task pauses
         self.overfull = Overfull(self._exposure, 2 * settings.batch_tuples)
         #: the task whose credit emit() waits for at this moment
         self.held_up_by: int | None = None
+        #: called for a row that does not leave, so that its tree does not wait for it
+        self.settle: Callable[[Edges], None] = lambda _: None
         #: called while emit() waits for credit
         self.meanwhile: Meanwhile = nothing_new
         #: tasks that later plans do not have: their late frames are ignored
@@ -85,7 +92,10 @@ class Outbox:
         #: those that only the next plan has
         self._prepared: set[int] = set()
         #: signals that leave behind all rows emitted before them, also those that wait for credit
-        self.following = Following(self._channels, self._prepared, self._signal, settings.credit_probe)
+        self.following = Following(
+            plan, component, self._channels, self._prepared, self._signal, settings, clock
+        )
+        self.settling = Settling(self._channels, self._open, self.following, self.hold_ups)
         self._next_epoch = 0
         self._held_since: float | None = None
         #: for how long tuples were held back for the last change of plan
@@ -118,18 +128,18 @@ class Outbox:
     def opened(self, lane: Lane) -> None:
         """The first rows have been put into a lane."""
         if lane.moved_to is not None:
-            lane.moved_to(lane)
+            late = RowBatch(lane.rows, lane.edges)
+            lane.discard()
+            lane.moved_to(lane, late)
             return
-        lane.opened_at = self._clock()
         lane.note(len(lane.rows))
-        self._open[lane] = None
-        lane.channel.open[lane] = None
+        self._open.enter(lane)
         if lane.channel.room() <= 0:
             # It may take long until a batch leaves and its encoding shows how large these rows are.
             lane.limit = min(lane.limit, self._fitting(1, len(self.codec.encode(lane.rows[:1]))))
         if len(lane.rows) >= lane.limit:
             self.full(lane)
-        elif lane.channel.spending.idle:
+        elif lane.channel.is_waiting(lane.opened_at - self._settings.linger):
             self._send(lane)
         if lane.channel.open:
             self._note(lane.channel)
@@ -141,6 +151,23 @@ class Outbox:
             # Doubled: a batch is noted a few times, not at every row.
             lane.note(2 * len(lane.rows))
             self._note(lane.channel)
+
+    def add_columns(self, lane: Lane, batch: ColumnBatch) -> Lane:
+        """Put a batch behind all that was emitted for the stream and task of a lane; it is sent next."""
+        if lane.rows:
+            self._open.seal(lane, self.overfull)
+        columns = self._open.behind(lane.channel, lane.stream, batch)
+        columns.put(batch)
+        columns.note(len(columns.rows))
+        self._note(lane.channel)
+        return columns
+
+    def send_columns(self, lane: Lane) -> None:
+        """Batches have been added to a lane: send them, or wait, as for rows; unless they have left."""
+        if len(lane.rows) >= lane.limit:
+            self.full(lane)
+        elif lane.rows and lane.channel.spending.idle:
+            self._send(lane)
 
     def full(self, lane: Lane) -> None:
         """While a lane has reached its limit: send, or wait until the receiver lets us."""
@@ -214,6 +241,8 @@ class Outbox:
         Also those that no row waits for: otherwise a loss behind the last tuple would never be detected.
         """
         now = self._clock()
+        if self.following.owes:
+            self.following.pay_due(now)
         if now < self._look_at:
             return
         patience = self._settings.credit_probe
@@ -281,6 +310,7 @@ class Outbox:
     def use_plan(self, plan: PhysicalPlan) -> None:
         """Send by another plan from now on. What waits for tasks that it lacks is to be moved next."""
         self._plan = plan
+        self.following.use_plan(plan)
         self._end_successions(carried_out=True)
         self.hold_ups.use_plan(plan)
         kept = {task.id for task in plan.tasks}
@@ -307,16 +337,11 @@ class Outbox:
         prepared = task in self._prepared
         return task in self._channels and (not prepared or epoch == self._next_epoch)
 
-    @property
-    def idle(self) -> bool:
-        """Whether no row is left here, and all that was sent has been consumed."""
-        return not self._open and all(channel.spending.idle for channel in self._channels.values())
-
     def unsent(self) -> list[Lane]:
         """The lanes with rows in them, oldest first."""
         return list(self._open)
 
-    def retire(self, lanes: Iterable[Lane], moved_to: Callable[[Lane], None]) -> None:
+    def retire(self, lanes: Iterable[Lane], moved_to: Mover) -> None:
         """Nothing leaves from these lanes any more; what is still put into them is given to `moved_to`."""
         for lane in lanes:
             self.discard(lane)
@@ -325,25 +350,19 @@ class Outbox:
 
     def discard(self, lane: Lane) -> None:
         """What is in a lane does not leave from it."""
-        lane.rows, lane.edges = [], []
-        for place in (self._open, lane.channel.open):
-            place.pop(lane, None)
+        lane.discard()
+        self._open.leave(lane)
         self.overfull.leave(lane)
 
-    def queue(self, stream: int, task: int, batch: RowBatch) -> None:
+    def queue(self, stream: int, task: int, batch: RowBatch | ColumnBatch) -> None:
         """Rows that were emitted before: they leave before all that is emitted from now on.
 
         Uses private lanes, one after the other, so that the order of rows towards a task stays as it was over
         all streams.
         """
         channel = self._channels[task]
-        lane = next(reversed(channel.open), None)
-        if lane is None or lane.stream != stream:
-            lane = Lane(channel, stream, self._settings.batch_tuples)
-            lane.opened_at = self._clock()
-            self._open[lane] = channel.open[lane] = None
-        lane.rows.extend(batch.rows)
-        lane.edges.extend(batch.anchors)
+        lane = self._open.behind(channel, stream, batch)
+        lane.put(batch)
         if self._pauses and len(lane.rows) >= lane.limit:
             self.overfull[lane] = None
         if len(lane.rows) > lane.noted:
@@ -365,7 +384,8 @@ class Outbox:
         channel.heard_at = now
         # a receiver that has granted us anything knows what our predecessors took along
         words = () if channel.spending.limit else self._sent.last_words(channel.task)
-        self._link.send(*self._frame(PROBE, channel, LastWord.encode_all(words)))
+        said = LastWord.encode_all(words)
+        self._link.send(*self._sender.frame(PROBE, channel.task, said, position=channel.spending.sent))
 
     def _note(self, channel: Channel, leaving: int = 0) -> None:
         """Note the position of the channel, for a successor to report."""
@@ -398,10 +418,7 @@ class Outbox:
         dropped = self._counters.dropped
         dropped[stream] = dropped.get(stream, 0) + len(lane.rows)
         lane.sent += len(lane.rows)
-        lane.rows.clear()
-        lane.edges.clear()
-        del self._open[lane], lane.channel.open[lane]
-        self.overfull.leave(lane)
+        self.discard(lane)
         self.following.send_due(lane.channel)
 
     def _send(self, lane: Lane) -> bool:
@@ -425,61 +442,56 @@ class Outbox:
             return False
         try:
             self._send_batch(lane, lane.first(room))
+            while lane.columns and lane.rows and (room := channel.room()) > 0:
+                self._send_batch(lane, lane.first(room))
         finally:
             if lane in self.overfull:
                 self.overfull.shrink(lane)
             if not lane.rows:
-                del self._open[lane]
-                del channel.open[lane]
+                self._open.leave(lane)
         if channel.followers:
             self.following.send_due(channel)
         if self.hold_ups:
             self._check_free(channel)
         return True
 
-    def _send_batch(self, lane: Lane, batch: RowBatch) -> None:
+    def _send_batch(self, lane: Lane, batch: RowBatch | ColumnBatch) -> None:
         """Send the first rows of a lane, which are taken out of it as they leave."""
-        rows, edges = batch
-        payload, kind = self.codec.encode(rows), DATA
-        if any(edges):
-            payload, kind = encode_anchored(edges, payload), ANCHORED
+        rows, channel = batch.rows, lane.channel
+        near = self._near(channel.task)
+        payload, kind = packed(batch, self.codec, near=near is not None)
         size = len(payload)
-        if size + PREFIX_BYTES > self._settings.frame_bytes:
+        if near is None and size + PREFIX_BYTES > self._settings.frame_bytes:
             self._send_halves(lane, batch, size)
             return
-        channel = lane.channel
         # as it is when these have left, for the process may end at any moment
         lane.note(len(lane.rows) - len(rows))
         self._note(channel, leaving=len(rows))
-        self._link.send(*self._frame(kind, channel, payload, lane.stream, len(rows)))
+        prefix = self._sender.prefix(kind, channel.task, lane.stream, len(rows), channel.spending.sent)
+        if near is not None:
+            near(prefix, payload)
+        else:
+            assert isinstance(payload, bytes)
+            self._link.send(*seal(prefix, payload))
         lane.drop_first(len(rows))
+        channel.left_at = self._clock()
         if channel.spending.idle:
-            channel.heard_at = self._clock()
+            channel.heard_at = channel.left_at
         channel.spending.spend(len(rows), size)
-        lane.limit = self._fitting(len(rows), size)
+        if not lane.columns:
+            lane.limit = self._fitting(len(rows), size)
 
     def _fitting(self, count: int, size: int) -> int:
         """How many rows make a full batch, when `count` of them take `size` bytes."""
         fitting = self._settings.batch_bytes * count // max(size, 1)
         return min(max(fitting, 1), self._settings.batch_tuples)
 
-    def _send_halves(self, lane: Lane, batch: RowBatch, size: int) -> None:
+    def _send_halves(self, lane: Lane, batch: RowBatch | ColumnBatch, size: int) -> None:
         if len(batch.rows) == 1:
             # Only this row is dropped: a component may catch the error, and the rest of the batch is good.
             lane.drop_first(1)
-            component, stream = self._plan.streams[lane.stream]
-            msg = (
-                f"a tuple of {size} bytes on stream {stream!r} of {component!r} does not fit into a frame"
-                f" of {self._settings.frame_bytes} bytes"
-            )
-            raise TupleTooLarge(msg, stream=stream)
-        for half in batch.split(len(batch.rows) // 2):
+            for edges in anchors_of(batch):
+                self.settle(edges)
+            raise too_large(size, *self._plan.streams[lane.stream], self._settings.frame_bytes)
+        for half in lane.halves(batch):
             self._send_batch(lane, half)
-
-    def _frame(
-        self, kind: int, channel: Channel, payload: bytes, stream: int = 0, tuples: int = 0
-    ) -> tuple[bytes, bytes]:
-        position = channel.spending.sent
-        return self._sender.frame(
-            kind, channel.task, payload, stream=stream, tuples=tuples, position=position
-        )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from heronpy.instances.exposure import Exposure
 from heronpy.instances.output.channel import Lane
-from heronpy.instances.output.exposure import Exposure
 
 
 class Overfull(dict[Lane, None]):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import Edges, divided
 from heronpy.instances.output.channel import Lane
-from heronpy.instances.output.filling import fill
+from heronpy.instances.output.filling import fill, fill_columns
 from heronpy.instances.output.groupings import Grouping
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.errors import TupleTooLarge
-from heronpy.kernel.flow.batches import RowBatch
+from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.plans import Input, PhysicalPlan
 
 
@@ -41,7 +41,7 @@ class Rerouting:
     def move(self, lanes: Iterable[Lane]) -> None:
         """Move all that waits for these ways, oldest first; `lanes` are those that rows were put into."""
         waiting = [
-            (lane, lane.batch(), way)
+            (lane, lane.batches(), way)
             for lane in self._outbox.unsent()
             if (way := self._way_of(lane)) is not None
         ]
@@ -49,12 +49,13 @@ class Rerouting:
         for lane, *_ in waiting:
             self._outbox.discard(lane)
         self._outbox.retire(lanes, self._put_late)
-        for lane, batch, way in waiting:
-            self.queue(lane.stream, way, lane.channel.task, batch)
+        for lane, batches, way in waiting:
+            for batch in batches:
+                self.queue(lane.stream, way, lane.channel.task, batch)
 
-    def queue(self, stream: int, way: Way, task: int, batch: RowBatch) -> None:
+    def queue(self, stream: int, way: Way, task: int, batch: RowBatch | ColumnBatch) -> None:
         """Rows that were for a task leave first, for the task that receives them by the current plan."""
-        for receiver, piece in batch.pieces(self._receivers(way, task, batch)):
+        for receiver, piece in self._pieces(way, task, batch):
             if receiver is not None:
                 self._outbox.queue(stream, receiver, piece)
             else:
@@ -64,31 +65,43 @@ class Rerouting:
         task = self._tasks.get(lane.channel.task)
         return self._ways.get((lane.stream, task.component)) if task is not None else None
 
-    def _put_late(self, lane: Lane) -> None:
+    def _put_late(self, lane: Lane, batch: RowBatch | ColumnBatch) -> None:
         """An emit() that waited while the plan changed has put rows into a lane of the old one."""
-        batch = lane.batch()
-        lane.rows, lane.edges = [], []
         way = self._way_of(lane)
         assert way is not None
         too_large: TupleTooLarge | None = None
-        for receiver, piece in batch.pieces(self._receivers(way, lane.channel.task, batch)):
+        for receiver, piece in self._pieces(way, lane.channel.task, batch):
             if receiver is None:
                 self._drop(piece)
                 continue
             try:
-                fill(self._outbox, way.grouping.lanes[receiver], piece.rows, piece.anchors)
+                self._fill(way.grouping.lanes[receiver], piece)
             except TupleTooLarge as error:  # the pieces of other receivers must leave all the same
                 too_large = too_large or error
         if too_large is not None:
             raise too_large
 
-    def _drop(self, piece: RowBatch) -> None:
-        for anchor in piece.anchors:
+    def _fill(self, lane: Lane, piece: RowBatch | ColumnBatch) -> None:
+        if isinstance(piece, ColumnBatch):
+            fill_columns(self._outbox, [(lane, piece)])
+        else:
+            fill(self._outbox, lane, piece.rows, piece.anchors)
+
+    def _drop(self, piece: RowBatch | ColumnBatch) -> None:
+        for anchor in [piece.anchor] if isinstance(piece, ColumnBatch) else piece.anchors:
             self._settle(anchor)
 
-    def _receivers(self, way: Way, task: int, batch: RowBatch) -> list[int | None]:
+    def _pieces(
+        self, way: Way, task: int, batch: RowBatch | ColumnBatch
+    ) -> Iterable[tuple[int | None, RowBatch | ColumnBatch]]:
+        """The tasks that get a batch which was for `task`, and what each of them gets."""
         index = self._tasks[task].index if task in self._tasks else 0
-        return way.grouping.owners(self._as_emitted(way, batch.rows), task, index)
+        if isinstance(batch, RowBatch):
+            return batch.pieces(way.grouping.owners(self._as_emitted(way, batch.rows), task, index))
+        found = way.grouping.column_owners(batch.rows, task, index)
+        anchors = divided(batch.anchor, len(found))
+        pieces = zip(found, anchors, strict=True)
+        return [(owner, ColumnBatch(rows, anchor)) for (owner, rows), anchor in pieces]
 
     def _as_emitted(self, way: Way, rows: list[tuple[Any, ...]]) -> Sequence[Sequence[Any]]:
         """Some values of a row that waits may be encoded already."""

@@ -32,6 +32,7 @@ class AttendedTask:
         self._follow()
         self._report.enter(self._call)
         turn = self._task.turn()
+        self._report.leave()
         if self._task.end.reached:
             self._report.reach_end(self._task.end.level)
         return turn

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 #: heartbeat interval towards the Stream Manager
 BEAT = 1.0
+#: beats that are left out while there is nothing new
+MOST_UNTOLD = 4
 #: the control thread must get its turn while user code computes
 SWITCH_INTERVAL = 0.001
 #: exit status when the executor is gone
@@ -67,6 +69,10 @@ class Control:
         self._usage = Usage()
         self._complaints = RateLimitedLog(log)
         self._planned = threading.Event()
+        #: the last beat, over which connection it was sent, and how many were left out since
+        self._told = b""
+        self._told_over: int | None = None
+        self._untold = 0
         #: what the process has been told
         self.notices = Notices()
         #: what each task says of itself
@@ -87,9 +93,26 @@ class Control:
         """Send a beat now. Safe from any thread."""
         self._reactor.call_from_thread(self._send_beat)
 
+    def adopt(self, task: int) -> TaskReport:
+        """The process has another task."""
+        report = TaskReport(task, self.tell)
+        # replaced as a whole, because the control thread goes through it
+        self.reports = {**self.reports, task: report}
+        self.tell()
+        return report
+
+    def disown(self, task: int) -> None:
+        """It has this task no more."""
+        self.reports = {number: report for number, report in self.reports.items() if number != task}
+        self.tell()
+
+    def in_call(self) -> list[int]:
+        """The tasks whose code is being called; an error that ends the process is theirs."""
+        return [report.task for report in self.reports.values() if report.in_call]
+
     def fail(self, error: str, traceback: str) -> None:
         """The process ends by an error in the code of the task that was called, or else in that of none."""
-        calling = [report for report in self.reports.values() if report.in_call]
+        calling = [self.reports[task] for task in self.in_call()]
         for report in calling or self.reports.values():
             report.become("failed", error, traceback)
         self._reactor.call_from_thread(self._send_metrics)
@@ -112,7 +135,7 @@ class Control:
         reactor.register(self._stream_manager, self._on_stream_manager)
         reactor.register(self._lifeline, self._on_executor_gone, urgent=True)
         reactor.call_every(beat_interval(self._silence), lambda: beat(self._lifeline))
-        reactor.call_every(BEAT, self._send_beat)
+        reactor.call_every(BEAT, self._beat_if_news)
         reactor.call_every(self._metrics_interval, self._send_metrics)
         self._send_beat()
         reactor.run()
@@ -122,19 +145,37 @@ class Control:
         reactor.close()
 
     def _send_beat(self) -> None:
+        self._tell_beat(self._beat())
+
+    def _beat_if_news(self) -> None:
+        """A process that only waits says so now and then: each beat wakes the Stream Manager."""
+        beat, connection = self._beat(), self._stream_manager.connections
+        known = beat == self._told and connection == self._told_over and connection is not None
+        if known and self._untold < MOST_UNTOLD:
+            self._untold += 1
+        else:
+            self._tell_beat(beat)
+
+    def _beat(self) -> bytes:
         # A message of its own: protobuf gives back what was in the fields of one only with all of it.
         slot, incarnation = self._process
         instances = [report.beat() for report in self.reports.values()]
-        sent = ProcessBeat(slot=slot, incarnation=incarnation, pid=os.getpid(), instances=instances)
-        self.notices.put_into(sent)
-        self._stream_manager.send([wrap(sent)])
+        made = ProcessBeat(slot=slot, incarnation=incarnation, pid=os.getpid(), instances=instances)
+        self.notices.put_into(made)
+        return wrap(made)
+
+    def _tell_beat(self, beat: bytes) -> None:
+        self._told, self._told_over, self._untold = beat, self._stream_manager.connections, 0
+        self._stream_manager.send([beat])
 
     def _send_metrics(self) -> None:
         """One report for each task; the first has what the process uses, so that sums over tasks hold."""
-        usage = self._usage.samples()
-        for report in self.reports.values():
-            samples = [*report.samples(), *usage]
-            usage = []
+        for number, report in enumerate(self.reports.values()):
+            samples = report.changed_samples()
+            if number == 0 and (samples or self._usage.has_moved):
+                samples = [*(samples or report.samples()), *self._usage.samples()]
+            if not samples:
+                continue
             incarnation = self._process.incarnation
             message = MetricsReport(
                 task=report.task, incarnation=incarnation, pid=os.getpid(), samples=samples
@@ -150,6 +191,8 @@ class Control:
             if self.notices.complete:
                 self._planned.set()
             self._wake()
+        if self._stream_manager.connections != self._told_over:
+            self._send_beat()  # this Stream Manager is new, and does not know the process
 
     def _on_executor_gone(self) -> None:
         """The executor is gone, so this process could not be reaped or restarted: exit at once."""

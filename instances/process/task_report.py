@@ -15,6 +15,8 @@ from heronpy.kernel.protocol.ending import Ending
 
 #: a call into user code is worth mentioning after this long
 LONG_CALL = 5.0
+#: samples that have not changed are told again at every so manieth time: a Metrics Manager may be new
+UNTOLD = 10
 #: characters of an error that are reported; all of it is in the instance's log
 SHOWN = 20_000
 
@@ -46,6 +48,9 @@ class TaskReport:
         #: the tuple that was refused last because it kills the task, in words
         self.poison = ""
         self._poison: Finding | None = None
+        #: the figures of the last samples, and how often they have been the same since
+        self._told: tuple[object, ...] = ()
+        self._untold = 0
         self._condition = Condition("starting")
         self._errors = 0
         self._call: Call | None = None
@@ -134,6 +139,9 @@ class TaskReport:
             lasting = built.parts.outbox.hold_ups.lasting()
             beat.held_up_by.extend(HoldUp(task=task, seconds=seconds) for task, seconds in lasting.items())
             beat.held.CopyFrom(built.parts.state.held())
+            event_time = built.event_time.beat()
+            if event_time is not None:
+                beat.event_time.CopyFrom(event_time)
             if built.saving is not None:
                 beat.unchanged_since = built.saving.unchanged_since()
         self.progress.put_into(beat)
@@ -150,6 +158,14 @@ class TaskReport:
         where = f", waiting for credit from {culprit}" if culprit else ""
         return f"{call.name}() for {lasting:.0f} s{where}"
 
-    def samples(self) -> list[Sample]:
+    def changed_samples(self) -> list[Sample]:
+        """None at all while they are as they were told last: who has those, passes them on."""
+        figures = (self._errors, *self.counters.figures())
+        self._untold = 0 if figures != self._told else (self._untold + 1) % UNTOLD
+        return [] if self._untold else self.samples(figures)
+
+    def samples(self, figures: tuple[object, ...] = ()) -> list[Sample]:
+        """All that is reported of the task."""
+        self._told = figures
         errors = Sample(name="errors", value=self._errors, kind="counter")
         return [*self.counters.samples(), errors]

@@ -9,20 +9,35 @@ import psutil
 
 from heronpy.kernel.protocol import Sample
 
+#: CPU seconds that are no news
+LITTLE = 0.02
+
 
 class Usage:
     """Of this process."""
 
     def __init__(self) -> None:
         self._process = psutil.Process(os.getpid())
+        #: CPU seconds, as told last
+        self._told = 0.0
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether there is news: more CPU time than a process takes that only waits."""
+        return _cpu_seconds() - self._told > LITTLE
 
     def samples(self) -> list[Sample]:
-        used = resource.getrusage(resource.RUSAGE_SELF)
+        self._told = _cpu_seconds()
         gauges = {
             "memory_bytes": self._process.memory_info().rss,
             "started_seconds": self._process.create_time(),
         }
         return [
-            Sample(name="cpu_seconds", value=used.ru_utime + used.ru_stime, kind="counter"),
+            Sample(name="cpu_seconds", value=self._told, kind="counter"),
             *(Sample(name=name, value=value, kind="gauge") for name, value in gauges.items()),
         ]
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime

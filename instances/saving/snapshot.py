@@ -9,14 +9,16 @@ from heronpy.instances.acking.roots import Over
 from heronpy.instances.control_events import ControlEvents
 from heronpy.instances.saving.pending_rows import ROWS, encode_unsent
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS, Transactions
-from heronpy.instances.saving.state.state_loader import Saved
+from heronpy.instances.saving.state.encoding import encode_whole
+from heronpy.instances.saving.state.saved_watermarks import WATERMARKS, encode_watermarks
+from heronpy.instances.saving.state.state_loader import NOTES, Saved
 from heronpy.instances.saving.state.state_saver import Kind, Saver
 from heronpy.instances.saving.task_end import ENDED, TaskEnd
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.kernel.protocol import Stored
 from heronpy.kernel.trace_points import step
-from heronpy.state import StatefulComponent
+from heronpy.state import KeepsNotes, StatefulComponent
 
 if TYPE_CHECKING:
     from heronpy.bolt import Bolt
@@ -106,6 +108,10 @@ class Snapshots:
         unsent = encode_unsent(parts.outbox, parts.context.plan)
         if unsent is not None:
             extras[ROWS] = unsent
+        worked = parts.input_time.saved()
+        if worked:
+            extras[WATERMARKS] = encode_watermarks(worked)
+        extras |= encoded_notes(self._component)
         if self._end.reached:
             extras[ENDED] = b"1"
             self._end.on_snapshot(checkpoint)
@@ -136,3 +142,9 @@ class Snapshots:
         if self._transactions is not None:
             self._transactions.complete(checkpoint)
         self._end.on_complete(checkpoint)
+
+
+def encoded_notes(component: Spout | Bolt) -> dict[str, bytes]:
+    """What only the same task is to know after a restart, as an extra; empty if it has no such thing."""
+    notes = component.notes() if isinstance(component, KeepsNotes) else None
+    return {} if notes is None else {NOTES: encode_whole(notes)}

@@ -100,6 +100,6 @@ class TaskEnd:
 
     @property
     def level(self) -> Ending:
-        if not self.over or not self._parts.outbox.idle:
+        if not self.over or not self._parts.outbox.settling.idle:
             return Ending.NOT_YET
         return Ending.COMMITTED if self._committed else Ending.PROCESSED

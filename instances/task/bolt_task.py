@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from heronpy.instances.acking.ack_codec import decode_anchored
-from heronpy.instances.acking.anchored import TrackedId, joining, only_anchor
+from heronpy.bolt import takes_origin
+from heronpy.instances.acking.anchored import joining, only_anchor
 from heronpy.instances.excerpts import shown
 from heronpy.instances.execution.turn import Turn
-from heronpy.instances.input.inflow import InboxItem, QueuedEnd, QueuedFrame
+from heronpy.instances.input.inflow import InboxItem, QueuedEnd, QueuedFrame, QueuedWatermark
 from heronpy.instances.output.fast_lane import fast_lane
 from heronpy.instances.poison.guard import Guard, Halted, Unguarded
 from heronpy.instances.poison.mark import BUSY, IDLE
@@ -18,18 +17,23 @@ from heronpy.instances.saving.snapshot import Snapshots
 from heronpy.instances.saving.task_end import TaskEnd
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
+from heronpy.instances.task.received import OpenWhole, open_columns, open_rows, open_tuples, stream_kinds
+from heronpy.instances.task.timing import MICROSECONDS, Timing
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.flow.frame import ANCHORED, Prefix
+from heronpy.kernel.flow.column_split import rows_of
+from heronpy.kernel.flow.frame import Prefix
 from heronpy.kernel.flow.signals import Barrier, Cut, Marker
-from heronpy.tuple import Tuple, TupleHelper, tuple_class
+from heronpy.tuple import Tuple, TupleHelper
 
 if TYPE_CHECKING:
     from heronpy.bolt import Bolt
     from heronpy.context import TopologyContext
     from heronpy.instances.task.build import TaskWiring
 
-#: how long a bolt without input sleeps when nothing wakes it
+#: how long a bolt without input sleeps when nothing wakes it, while receivers have not reported all progress
 _IDLE = 0.5
+#: … and when they have
+_QUIET = 5.0
 #: … and while something of its own waits for credit
 _HELD_UP = 0.02
 #: calls of process() between two looks at the clock, which costs as much as a short call
@@ -45,8 +49,12 @@ class BoltDelegate:
         self._acks = parts.acks
         self._counters = parts.counters
         self._clock = parts.clock
+        self._wall = parts.wall
         self.logger = parts.logger
         self.open_state = parts.open_state
+        self._following = parts.outbox.following
+        self._input_time = parts.input_time
+        self.watermark_of = parts.input_time.of_key
         #: set when there are task hooks to call for acks and fails
         self.hooks: TopologyContext | None = None
         #: when the tuple in hand was begun
@@ -62,15 +70,12 @@ class BoltDelegate:
     ) -> list[int] | None:
         plain = direct_task is None and not need_task_ids
         if self._acks is None:  # nothing is tracked
-            if plain and self._fast_emit(tup, stream) >= 0:
+            if plain and self._fast_emit(tup, stream):
                 return None
             return self._collector.emit(tup, stream, direct_task, need_task_ids)
         anchor = only_anchor(anchors) if plain else None
-        if anchor is not None:
-            xor = self._fast_emit(tup, stream, anchor.root)
-            if xor >= 0:
-                anchor.value ^= xor
-                return None
+        if anchor is not None and self._fast_emit(tup, stream, anchor):
+            return None
         return self._collector.emit(tup, stream, direct_task, need_task_ids, joining(anchors or ()))
 
     def emit_many(
@@ -80,6 +85,16 @@ class BoltDelegate:
         anchors: Iterable[Tuple] | None = None,
     ) -> None:
         self._collector.emit_many(rows, stream, joining(anchors or ()) if self._acks is not None else None)
+
+    def emit_batch(
+        self,
+        batch: Any,
+        stream: str = "default",
+        anchors: Iterable[Tuple] | None = None,
+        direct_task: int | None = None,
+    ) -> None:
+        edges_of = joining(anchors or ()) if self._acks is not None else None
+        self._collector.emit_batch(batch, stream, direct_task, edges_of)
 
     def ack(self, tup: Tuple) -> None:
         self._counters.acked += 1
@@ -98,6 +113,19 @@ class BoltDelegate:
     def shortest_ack(self) -> Callable[[Tuple], None]:
         """ack() without indirection, for as long as there are no hooks to call."""
         return self._acks.short_ack(self._counters) if self._acks is not None else self.ack
+
+    def processing_time(self) -> int:
+        """Microseconds since 1970."""
+        return round(self._wall() * MICROSECONDS)
+
+    def emit_watermark(
+        self, at: int, idle: bool = False, further: Mapping[str, tuple[int, bool]] | None = None
+    ) -> None:
+        self._following.emit_watermark(at, idle=idle, further=further)
+
+    @property
+    def watermarks_differ(self) -> bool:
+        return self._input_time.differs
 
     def log(self, message: object, level: str | None = None) -> None:
         self.logger.log(log_level(level), "%s", message)
@@ -131,8 +159,17 @@ class BoltTask:
         self._delegate = delegate
         self._parts = parts
         self._pace = Pace()
-        self._process = bolt.process
+        self._process: Callable[[Tuple], None] = bolt.process
         self._process_batch = getattr(bolt, "process_batch", None)
+        #: whether no task reads what it emits: then no lane can be above its limit
+        self._ends_here = not parts.plan.downstream_of(parts.context.get_component_id())
+        self.timing = Timing(bolt, parts)
+        #: opens a frame for a bolt that takes all its rows at once, as one tuple that stands for them
+        self._open_whole: OpenWhole | None = None
+        for name, opening in (("process_columns", open_columns), ("process_rows", open_rows)):
+            if self._open_whole is None and (whole := getattr(bolt, name, None)) is not None:
+                self._open_whole = opening
+                self._process, self._process_batch = _whole_calls(whole), None
         #: what is saved of the task, if anything is
         self.saving: Snapshots | None = None
         #: whether the bolt must not be called, because its state is being moved between tasks
@@ -146,15 +183,12 @@ class BoltTask:
         self._blocked_at: float | None = None
         #: called with the epoch of a marker when all input before it has been processed
         self.on_mark: Callable[[int], None] = lambda _: None
-        #: stream number → (component, stream, class of its tuples)
-        self._kinds = [
-            (component, stream, tuple_class(_fields(parts, component, stream)))
-            for component, stream in parts.plan.streams
-        ]
+        #: by the number of the stream
+        self._kinds = stream_kinds(parts.plan)
 
     def use_hooks(self) -> None:
         """Call the task hooks for every tuple. Costs two clock readings each, so only if there are hooks."""
-        context, delegate, process = self._parts.context, self._delegate, self._bolt.process
+        context, delegate, process = self._parts.context, self._delegate, self._process
         clock = self._parts.clock
         delegate.hooks = context
 
@@ -191,7 +225,10 @@ class BoltTask:
         unsaved = self.saving is not None and self.saving.work()
         if self._owes_tick:
             self._tick()
+        if not (self.resting or self.halted or self.timing.busy or parts.outbox.overfull):
+            self.timing.call_due()
         turn = self._work()
+        self.timing.look()
         if parts.acks is not None and (parts.link.stopping or self.halted or not self.has_input):
             parts.acks.flush()
         return Turn.MORE if unsaved else turn
@@ -199,24 +236,37 @@ class BoltTask:
     @property
     def has_input(self) -> bool:
         """Whether there is something to process or to take a snapshot for."""
-        return self._begun is not None or bool(self._parts.inflow.inbox)
+        return self._begun is not None or self.timing.busy or bool(self._parts.inflow.inbox)
 
     def patience(self) -> float:
         """Seconds until the next turn, if nothing comes before."""
-        return self._parts.schedule.patience(_HELD_UP if self._parts.outbox.waiting else _IDLE)
+        outbox = self._parts.outbox
+        if outbox.waiting:
+            return self.until_due(_HELD_UP)
+        longest = _QUIET if outbox.settling.quiet else _IDLE
+        return self.until_due(self._parts.inflow.patience(self._parts.clock(), longest))
+
+    def until_due(self, longest: float) -> float:
+        """Seconds until something is due by a clock."""
+        return self.timing.patience(self._parts.schedule.patience(longest))
 
     def _work(self) -> Turn:
         parts = self._parts
         if self.resting or self.halted or not self.has_input:
             parts.outbox.flush()
             parts.outbox.probe()
-            parts.inflow.grant_all()
+            if self.resting or self.halted:
+                parts.inflow.grant_all()
+            else:
+                parts.inflow.grant_due(parts.clock())
             return Turn.BLOCKED if parts.outbox.waiting else Turn.DONE
         if parts.outbox.overfull and not self._may_go_on():
             self._blocked_at = parts.clock()
             return Turn.BLOCKED
         if self._begun is not None:
             self._go_on(self._begun)
+        elif self.timing.busy:
+            self.timing.go_on()
         else:
             self._take(parts.inflow.inbox.popleft())
         parts.outbox.flush_due()
@@ -230,12 +280,17 @@ class BoltTask:
         outbox = self._parts.outbox
         outbox.relieve()
         outbox.flush_due()
-        return not outbox.overfull or (self._begun is None and isinstance(self._parts.inflow.inbox[0], Cut))
+        if not outbox.overfull:
+            return True
+        begun = self._begun is not None or self.timing.busy
+        return not begun and isinstance(self._parts.inflow.inbox[0], Cut)
 
     def _take(self, item: InboxItem) -> None:
         match item:
             case QueuedFrame():
                 self._execute(item)
+            case QueuedWatermark():
+                self.timing.take(item)
             case QueuedEnd():
                 self._end.on_end(item)
             case Barrier(checkpoint):
@@ -268,7 +323,9 @@ class BoltTask:
         frame.done += count
         if frame.done == len(tuples):
             self._begun = None
-        component, stream, _ = self._kinds[prefix.stream]
+        if self._open_whole is not None:
+            count = prefix.tuples
+        component, stream, *_ = self._kinds[prefix.stream]
         executed = self._parts.counters.executed
         executed[component, stream] = executed.get((component, stream), 0) + count
         self._parts.inflow.on_consumed(prefix.source, prefix.incarnation, count)
@@ -281,18 +338,10 @@ class BoltTask:
         if prefix.stream >= len(self._kinds):
             msg = f"no stream {prefix.stream} in the plan"
             raise ProtocolError(msg)
-        component, stream, kind = self._kinds[prefix.stream]
-        repeat = itertools.repeat
-        ids: Iterable[TrackedId | None] = repeat(None)
-        if prefix.kind == ANCHORED:
-            ids, payload = decode_anchored(payload, prefix.tuples)
-        rows = self._parts.codec.decode(payload)
-        if len(rows) != prefix.tuples:
-            msg = f"{len(rows)} tuples instead of {prefix.tuples}"
-            raise ProtocolError(msg)
-        # In C from end to end: zip() fills the same tuple again and again, and each Tuple is a copy of it.
-        values = zip(ids, repeat(component), repeat(stream), repeat(prefix.source), rows, strict=False)
-        return list(map(tuple.__new__, repeat(kind), values))
+        kind, codec = self._kinds[prefix.stream], self._parts.codec
+        if self._open_whole is not None:
+            return [self._open_whole(kind, prefix, payload, codec)]
+        return open_tuples(kind, prefix, payload, codec)
 
     def _process_chunk(self, chunk: list[Tuple]) -> int:
         """Process as many as there is time for; how many that was."""
@@ -306,7 +355,7 @@ class BoltTask:
         try:
             if self._process_batch is not None and not self._guard.careful:
                 self._process_batch(chunk)
-            elif self._parts.outbox.may_wait:
+            elif self._parts.outbox.may_wait or self._ends_here:
                 process, until = self._stepping(), begun + LONG
                 for start in range(0, len(chunk), _CALLS_PER_LOOK):
                     for tup in chunk[start : start + _CALLS_PER_LOOK]:
@@ -322,13 +371,14 @@ class BoltTask:
                         break
         except Exception as error:
             batch = "" if self._process_batch is None else f"a batch of {len(chunk)}, the first of them "
-            error.add_note(f"while processing {batch}{shown(tup)}")
+            what = _named_whole(tup) if self._open_whole is not None else f"{batch}{shown(tup)}"
+            error.add_note(f"while processing {what}")
             raise
         finally:
             cells[0] = IDLE  # an error that is raised is no death: it is reported with its traceback
         counters.returned_at = clock()
         spent = counters.returned_at - begun
-        self._pace.measured(count, spent)
+        self._pace.measured(len(tup.values) if self._open_whole is not None else count, spent)
         self._parts.inflow.on_pace(self._pace.seconds_per_call, counters.returned_at)
         counters.calls += count
         counters.busy_seconds += max(0.0, spent - (counters.waiting_seconds - waited_before))
@@ -342,7 +392,7 @@ class BoltTask:
         process = self._process if batch is None else lambda tup: batch([tup])
 
         def carefully(tup: Tuple) -> None:
-            if guard.admits(tup):
+            if guard.admits(tup if self._open_whole is not open_columns else _in_rows(tup)):
                 process(tup)
                 guard.passed()
             else:
@@ -353,7 +403,16 @@ class BoltTask:
         return carefully
 
 
-def _fields(parts: TaskWiring, component: str, stream: str) -> tuple[str, ...]:
-    declared = parts.plan.logical.component(component).stream(stream)
-    assert declared is not None
-    return declared.fields
+def _whole_calls(process: Callable[..., None]) -> Callable[[Tuple], None]:
+    """Calls process_columns or process_rows for a tuple that stands for all rows of a batch."""
+    if takes_origin(getattr(process, "__func__", process)):
+        return lambda origin: process(origin.values, origin)
+    return lambda origin: process(origin.values)
+
+
+def _in_rows(origin: Tuple) -> Tuple:
+    return origin._replace(values=rows_of(origin.values))
+
+
+def _named_whole(origin: Tuple) -> str:
+    return f"a batch of {len(origin.values)} rows of stream {origin.stream!r} from {origin.component!r}"

@@ -28,7 +28,9 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.inflow import Inflow
+from heronpy.instances.input.input_time import InputTime
 from heronpy.instances.link import FrameHandler, Link
+from heronpy.instances.near_rows import FindNear, nobody_near
 from heronpy.instances.output.codec import Codec, PlainCodec, SerializerCodec
 from heronpy.instances.output.collector import Collector
 from heronpy.instances.output.groupings.custom import Chooser
@@ -44,10 +46,11 @@ from heronpy.instances.saving.state import Saver, TaskState
 from heronpy.instances.saving.task_end import ENDED, TaskEnd
 from heronpy.instances.task.bolt_task import BoltDelegate, BoltTask
 from heronpy.instances.task.emit_lines import located
+from heronpy.instances.task.event_report import EventReport
 from heronpy.instances.task.frame_dispatch import FrameDispatch
 from heronpy.instances.task.schedule import Schedule
 from heronpy.instances.task.spout_task import SpoutDelegate, SpoutTask
-from heronpy.instances.user_metrics import sample_metrics
+from heronpy.instances.user_metrics import MetricSampler
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.plans import Input, PhysicalPlan
@@ -55,7 +58,7 @@ from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
 from heronpy.loading import describe_user_error, load_auto_hooks
 from heronpy.logical_plan import drops_when_full, poison_settings, tick_seconds, tree_limits
 from heronpy.spout import BaseSpout, Spout
-from heronpy.state import HashMapState, give_state
+from heronpy.state import HashMapState, KeepsNotes, give_state
 from heronpy.transactions import TransactionalSink
 
 #: how often the counters of heronpy.global_metrics are read, in seconds
@@ -81,6 +84,9 @@ class TaskWiring(NamedTuple):
     schedule: Schedule
     logger: logging.Logger
     clock: Callable[[], float]
+    #: seconds since 1970, for processing time
+    wall: Callable[[], float]
+    input_time: InputTime
     #: of a spout whose trees are tracked
     tracker: Tracker | None
     #: of a bolt whose topology tracks trees
@@ -100,6 +106,7 @@ class Task(NamedTuple):
     parts: TaskWiring
     exchange: FrameDispatch
     end: TaskEnd
+    event_time: EventReport
     #: of a transactional sink
     transactions: Transactions | None = None
     #: of a task that is saved
@@ -129,12 +136,15 @@ class Task(NamedTuple):
             _shorten_ack(self.component)
         global_metrics.init(context, GLOBAL_METRICS_BUCKET)
         for name, (_, seconds) in context.metrics.items():
-            self.parts.schedule.every(seconds, _sampler(self, name))
+            sampler = MetricSampler(context.metrics, name, self.parts.counters)
+            self.parts.schedule.every(seconds, sampler.sample, matters=sampler.has_news)
         ticks = tick_seconds(context.get_cluster_config())
         if isinstance(self.loop, BoltTask) and ticks:
             self.loop.start_ticks(ticks)
         if self.parts.tracker is not None:
             self.parts.schedule.every(self.parts.tracker.patience, self.parts.tracker.expire)
+        if isinstance(self.loop, BoltTask):
+            self.loop.timing.begin()
         self.parts.inflow.greet()
 
     def held_up_by(self) -> str:
@@ -223,6 +233,7 @@ def build_task(
     find_class: ClassFinder,
     clock: Callable[[], float] = time.monotonic,
     pick: Callable[[int], int] = random.randrange,
+    wall: Callable[[], float] = time.time,
     *,
     run: int = 0,
     counters: Counters | None = None,
@@ -232,13 +243,14 @@ def build_task(
     worked_off: WorkedOff | None = None,
     poison: Finding | None = None,
     may_wait: bool = True,
+    near: FindNear = nobody_near,
 ) -> Task:
     """Make the component and its surroundings; nothing of the user's runs but constructors.
 
     `run` is on every frame, and frames of another run are dropped. `counters` are those of the task that this
     one replaces in the same process. Without `keeping` nothing of the task is saved; `store` is then for
     the component's own objects. `poison`: what is known of tuples that kill it. `may_wait`: whether emit()
-    may wait for credit, which it must not where other tasks have the same thread.
+    may wait for credit, which it must not where other tasks have the same thread; `near`: the way to those.
     """
     placed = plan.task(task_id)
     component = plan.logical.component(placed.component)
@@ -250,21 +262,21 @@ def build_task(
     codec = _codec(config, find_class)
     sender = Sender(task_id, incarnation, plan.epoch, run)
     inflow = Inflow(plan, sender, link, settings, counters, worked_off)
-    outbox = Outbox(plan, sender, codec, link, settings, counters, clock, sent, may_wait=may_wait)
+    outbox = Outbox(plan, sender, codec, link, settings, counters, clock, sent, may_wait=may_wait, near=near)
     counters.held_up_seconds = outbox.hold_ups.seconds
     collector = Collector(plan, task_id, outbox, counters, _chooser_maker(context, find_class), pick)
     cls, logger = find_class(component.class_path), logging.getLogger(placed.label)
     state = TaskState(plan, task_id, cls)
     parts = TaskWiring(
         plan, context, sender, settings, counters, codec, link, inflow, outbox, collector,
-        Schedule(clock), logger, clock,
+        Schedule(clock), logger, clock, wall, InputTime(plan, task_id),
         _tracker(plan, task_id, incarnation, config, clock),
         OutgoingAcks(sender, link, settings) if tracks(plan) else None,
         Awaiting() if keeping is not None and component.kind == "spout" and has_runs(plan) else None,
         state, state.open,
     )  # fmt: skip
     load_auto_hooks(context, find_class)
-    collector.settle = _settling(parts)
+    collector.settle = outbox.settle = _settling(parts)
     exchange = FrameDispatch(sender, inflow, outbox, counters)
     if parts.tracker is not None:
         exchange.on_acks = parts.tracker.on_acks
@@ -276,7 +288,7 @@ def build_task(
         made, parts, transactions, waits=keeping is not None and has_runs(plan), restored=_had_ended(keeping)
     )
     loop = _loop(made, delegate, parts, end, poison)
-    task = Task(made, loop, parts, exchange, end, transactions)
+    task = Task(made, loop, parts, exchange, end, EventReport(made, parts), transactions)
     return task if keeping is None else _kept(task, keeping, incarnation, run)
 
 
@@ -286,6 +298,9 @@ def _kept(task: Task, keeping: SavingSettings, incarnation: int, run: int) -> Ta
     saved = keeping.saved
     if saved is not None:
         parts.state.restore(saved)
+        parts.input_time.begin_anew(saved.watermarks)
+        if saved.notes is not None and isinstance(made, KeepsNotes):
+            made.init_notes(saved.notes)
         for extras in saved.extras if keeping.rows else ():
             put_back(extras, parts.outbox, parts.collector, parts.plan)
     saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation)
@@ -378,10 +393,3 @@ def _chooser_maker(
         return prepared
 
     return make
-
-
-def _sampler(task: Task, name: str) -> Callable[[], None]:
-    def sample() -> None:
-        sample_metrics(name, task.parts.context.metrics[name][0], task.parts.counters.custom)
-
-    return sample

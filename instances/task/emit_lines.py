@@ -10,7 +10,7 @@ import textwrap
 from heronpy.kernel.errors import TupleTooLarge
 
 #: the calls that emit
-EMITS = ("emit", "emit_many")
+EMITS = ("emit", "emit_many", "emit_batch")
 
 
 def located(error: TupleTooLarge, component: type) -> TupleTooLarge:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from heronpy.instances.acking.ack_codec import Acks
 from heronpy.instances.counters import Counters
 from heronpy.instances.input.inflow import Inflow
+from heronpy.instances.near_rows import Payload
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.credit import Grant
@@ -23,7 +24,7 @@ from heronpy.kernel.flow.frame import (
     unseal,
 )
 from heronpy.kernel.flow.sender import Sender
-from heronpy.kernel.flow.signals import EndOfInput, decode_signal
+from heronpy.kernel.flow.signals import Follower, decode_signal
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import task_name
 
@@ -49,10 +50,20 @@ class FrameDispatch:
             prefix = unseal(prefix_bytes, payload)
             self._dispatch(prefix, payload)
         except ProtocolError as error:
-            self._counters.rejected += 1
             sender = claimed_sender(prefix_bytes)
-            name = task_name(*sender) if sender is not None else "our Stream Manager"
-            self._complaints.warning("dropped a frame from %s: %s", name, error)
+            self._refuse(task_name(*sender) if sender is not None else "our Stream Manager", error)
+
+    def on_batch(self, prefix: Prefix, payload: Payload) -> None:
+        """A batch from a task of the same process."""
+        try:
+            if prefix.run == self._me.run:
+                self._take_data(prefix, payload)
+        except ProtocolError as error:
+            self._refuse(task_name(prefix.source, prefix.incarnation), error)
+
+    def _refuse(self, sender: str, error: ProtocolError) -> None:
+        self._counters.rejected += 1
+        self._complaints.warning("dropped a frame from %s: %s", sender, error)
 
     def _dispatch(self, prefix: Prefix, payload: bytes) -> None:
         if prefix.destination != self._me.task:
@@ -62,13 +73,16 @@ class FrameDispatch:
             # From before a restore, or from a run not yet known here, in which no credit is granted yet.
             return
         if prefix.kind in (DATA, ANCHORED):
-            if prefix.epoch > self._me.epoch:
-                self.on_later_plan(prefix.epoch)
-            self._inflow.on_data(prefix, payload)
+            self._take_data(prefix, payload)
         elif prefix.kind == ACK:
             self._on_acks(payload)
         elif not self._is_of_another_plan(prefix):
             self._regulate(prefix, payload)
+
+    def _take_data(self, prefix: Prefix, payload: Payload) -> None:
+        if prefix.epoch > self._me.epoch:
+            self.on_later_plan(prefix.epoch)
+        self._inflow.on_data(prefix, payload)
 
     def _regulate(self, prefix: Prefix, payload: bytes) -> None:
         """Frames without tuples."""
@@ -80,8 +94,8 @@ class FrameDispatch:
             self._inflow.on_probe(prefix, payload)
         elif prefix.kind == SIGNAL:
             signal = decode_signal(payload)
-            if isinstance(signal, EndOfInput) and prefix.epoch > self._me.epoch:
-                self.on_later_plan(prefix.epoch)  # the tasks that have to end are those of that plan
+            if isinstance(signal, Follower) and prefix.epoch > self._me.epoch:
+                self.on_later_plan(prefix.epoch)  # it follows what was routed by that plan
             self._inflow.on_signal(prefix, signal)
         else:
             msg = f"frame of kind {prefix.kind}, which this task does not expect"

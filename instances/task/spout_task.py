@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from heronpy.instances.acking.anchored import EdgesOf
 from heronpy.instances.acking.roots import Over
 from heronpy.instances.execution.turn import Turn
+from heronpy.instances.link import WatchfulLink
 from heronpy.instances.output.fast_lane import fast_lane
 from heronpy.instances.saving.snapshot import Snapshots
 from heronpy.instances.saving.task_end import TaskEnd
 from heronpy.instances.task.log_level import log_level
 from heronpy.instances.task.pace import LONG, Pace
+from heronpy.instances.task.timing import MICROSECONDS
 from heronpy.spout import Spout
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
     from heronpy.instances.task.build import TaskWiring
 
-#: how long a paused spout sleeps when nothing wakes it
+#: how long a paused spout, or one that is not due, sleeps when nothing wakes it
 _PAUSED = 0.5
+#: a spout that has had nothing for long is asked after this share of that time, if that is longer
+_SHARE = 0.02
+#: … but at least so often, in seconds
+_SELDOM = 0.5
 #: … and one that waits for credit
 _HELD_UP = 0.02
 
@@ -39,7 +45,9 @@ class SpoutDelegate:
         #: tuples that are done with and whose ack() is still to be called
         self.acked: deque[Over] = parts.tracker.acked if parts.tracker else deque()
         self._clock = parts.clock
+        self._wall = parts.wall
         self._awaiting = parts.awaiting
+        self._following = parts.outbox.following
         #: whether the spout has said that it has no more tuples
         self.finished = False
         #: whether next_tuple has got on in its source, though it may have emitted nothing
@@ -55,7 +63,7 @@ class SpoutDelegate:
     ) -> list[int] | None:
         tracker, tasks = self._tracker, None
         plain = direct_task is None and not need_task_ids and (tracker is None or tup_id is not None)
-        if not plain or self._fast_emit(tup, stream, 0, tup_id) < 0:
+        if not plain or not self._fast_emit(tup, stream, None, tup_id):
             tasks = self._collector.emit(tup, stream, direct_task, need_task_ids, self._planting(tup_id))
         if tracker is None and tup_id is not None:
             self._on_emitted(tup_id)
@@ -63,6 +71,13 @@ class SpoutDelegate:
 
     def emit_many(self, rows: Iterable[Sequence[Any]], tup_id: Any = None, stream: str = "default") -> None:
         self._collector.emit_many(rows, stream, self._planting(tup_id))
+        if self._tracker is None and tup_id is not None:
+            self._on_emitted(tup_id)
+
+    def emit_batch(
+        self, batch: Any, tup_id: Any = None, stream: str = "default", direct_task: int | None = None
+    ) -> None:
+        self._collector.emit_batch(batch, stream, direct_task, self._planting(tup_id))
         if self._tracker is None and tup_id is not None:
             self._on_emitted(tup_id)
 
@@ -75,6 +90,15 @@ class SpoutDelegate:
             self._awaiting.note(tup_id, self._clock())
         else:
             self.acked.append(Over([tup_id], [0.0], 0.0))
+
+    def processing_time(self) -> int:
+        """Microseconds since 1970."""
+        return round(self._wall() * MICROSECONDS)
+
+    def emit_watermark(
+        self, at: int, idle: bool = False, further: Mapping[str, tuple[int, bool]] | None = None
+    ) -> None:
+        self._following.emit_watermark(at, idle=idle, further=further)
 
     def finish(self) -> None:
         self.finished = True
@@ -100,6 +124,9 @@ class SpoutTask:
         self._parts = parts
         self._pace = Pace(parts.settings.spout_calls)
         self._idle = parts.settings.idle_min
+        self._watch = parts.link.watch if isinstance(parts.link, WatchfulLink) else _cannot_watch
+        #: when next_tuple last emitted something
+        self._moved_at = parts.clock()
         #: how long to wait after the last turn, if nothing is due before
         self._longest = 0.0
         #: when the last turn ended, if only for want of credit
@@ -159,7 +186,11 @@ class SpoutTask:
 
     def patience(self) -> float:
         """Seconds until the next turn, if nothing comes before."""
-        return self._parts.schedule.patience(self._longest)
+        return self.until_due(self._longest)
+
+    def until_due(self, longest: float) -> float:
+        """Seconds until something is due by a clock."""
+        return self._parts.outbox.following.patience(self._parts.schedule.patience(longest))
 
     def _work(self) -> Turn:
         outbox, settings = self._parts.outbox, self._parts.settings
@@ -174,14 +205,29 @@ class SpoutTask:
             return self._wait_for_credit()
         if self._ask():
             self._idle = settings.idle_min
+            self._moved_at = self._parts.counters.returned_at
             outbox.flush_due()
             return Turn.MORE
         outbox.flush()
         outbox.probe()
-        self._longest = self._idle
-        self._idle = min(self._idle * 2, settings.idle_max)
+        self._longest = self._rest()
         self._pace.slow_down()
         return Turn.DONE
+
+    def _rest(self) -> float:
+        """Seconds to wait after a next_tuple that emitted nothing."""
+        due, descriptor = self._spout.due_in(), self._spout.fd()
+        if due is not None and due > 0:
+            if descriptor is not None:
+                self._watch(descriptor)
+            return min(due, _PAUSED)
+        if due is None and descriptor is not None and self._watch(descriptor):
+            return _PAUSED
+        longest = self._parts.settings.idle_max
+        rest, self._idle = self._idle, min(self._idle * 2, longest)
+        if rest == longest < _SELDOM:
+            return max(rest, min(_SELDOM, _SHARE * (self._parts.clock() - self._moved_at)))
+        return rest
 
     def _wait_for_credit(self) -> Turn:
         """A turn without next_tuple: what it emitted last has not left yet."""
@@ -253,6 +299,11 @@ class SpoutTask:
             _call_each(over, spout.fail, hooks.invoke_hook_spout_fail if hooks is not None else None)
         if self._delegate.finished:
             self._end_if_finished()
+
+
+def _cannot_watch(_descriptor: int) -> bool:
+    """Of a loop that has many tasks, and of a test."""
+    return False
 
 
 def _call_each(over: Over, call: Callable[[Any], None], hook: Callable[[Any, float], None] | None) -> None:

@@ -21,8 +21,11 @@ from typing import TYPE_CHECKING, Protocol
 from heronpy.instances.acking.awaiting import AWAITED
 from heronpy.instances.control_events import Abandoned
 from heronpy.instances.saving.sink_transactions import TRANSACTIONS
+from heronpy.instances.saving.snapshot import encoded_notes
 from heronpy.instances.saving.state import Saved, load_handovers
+from heronpy.instances.saving.state.saved_watermarks import WATERMARKS, encode_watermarks
 from heronpy.instances.saving.task_end import ENDED
+from heronpy.instances.task.bolt_task import BoltTask
 from heronpy.instances.task.spout_task import SpoutTask
 from heronpy.kernel.plans import PhysicalPlan, affected, moves
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore
@@ -243,7 +246,8 @@ class Switching:
         elif self._settled():
             self._stage = Stage.GIVEN
             self._pre_save(proposed)
-            self._giver.hand_over(proposed.epoch, self._run, groups, self._last_words(stays), whole=restarts)
+            words = self._last_words(stays) | self._worked(groups)
+            self._giver.hand_over(proposed.epoch, self._run, groups, words, whole=restarts)
             while self._giver.work():  # nothing comes in, so there is nothing better to do
                 pass
 
@@ -265,7 +269,7 @@ class Switching:
         return [group for group, (owner, _) in moved.items() if owner == self._id]
 
     def _last_words(self, stays: bool) -> dict[str, bytes]:
-        """What a task that ends leaves besides its state: uncommitted transactions, ids to ack."""
+        """What a task that ends leaves besides its state: transactions, ids to ack, its successor's notes."""
         transactions, awaiting = self._task.transactions, self._parts.awaiting
         words: dict[str, bytes] = {}
         if stays:
@@ -278,7 +282,14 @@ class Switching:
             words[AWAITED] = awaiting.hand_over()
         if self._task.end.reached:
             words[ENDED] = b"1"
+        words |= encoded_notes(self._task.component)
         return {name: said for name, said in words.items() if said}
+
+    def _worked(self, groups: Iterable[int]) -> dict[str, bytes]:
+        """How far the groups that are given away have been worked in event time."""
+        worked = self._parts.input_time.saved()
+        given = {group: worked[group] for group in groups if group in worked}
+        return {WATERMARKS: encode_watermarks(given)} if given else {}
 
     def _settled(self) -> bool:
         """Whether all that was emitted has been consumed.
@@ -290,7 +301,7 @@ class Switching:
             parts.acks.flush()
         tracker = parts.tracker
         over = tracker is None or not (tracker.pending or tracker.acked or tracker.failed)
-        return parts.outbox.idle and over
+        return parts.outbox.settling.idle and over
 
     def _load(self) -> None:
         self._loads = False
@@ -362,6 +373,7 @@ class Switching:
         parts.outbox.use_plan(plan)
         parts.collector.use_plan(before, plan, affected(before, plan))
         parts.inflow.use_plan(plan)
+        parts.input_time.use_plan(plan)
         step("update.routed")
 
     def _retire(self, plan: PhysicalPlan) -> None:
@@ -377,9 +389,11 @@ class Switching:
         plan, state, progress = self._plan, self._parts.state, self._report.progress
         moved = moves(before, plan).get(self._component, {})
         state.use_plan(plan)
+        came: Mapping[int, int] = {}
         if self._aside is not None:
             state.restore(self._aside)
             self._adopt(self._aside.extras)
+            came = self._aside.watermarks
             self._aside = None
         state.drop([group for group, (owner, _) in moved.items() if owner == self._id])
         self._stage, self._loads = Stage.NONE, False
@@ -393,8 +407,11 @@ class Switching:
         else:
             self._task.end.look()
         changed = getattr(self._task.component, "on_plan_change", None)
-        if changed is not None and before is not plan:
+        if changed is not None:
             changed(self._parts.context)
+        is_anew = before is plan or self._component in affected(before, plan)
+        if is_anew and isinstance(self._task.loop, BoltTask):
+            self._task.loop.timing.begin_anew(came)
 
     def _adopt(self, left: Iterable[Mapping[str, bytes]]) -> None:
         """Take over what retired tasks have left: transactions, ids to ack."""

@@ -27,6 +27,8 @@ OPTIONS = {
     "--packing": "packing.algorithm",
     "--scheduler": "scheduler.name",
     "--timeout": "submit.timeout",
+    "--fuse": "topology.fuse",
+    "--link": "transport.local",
 }
 
 

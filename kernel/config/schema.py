@@ -23,7 +23,7 @@ Kind = Literal["text", "path", "integer", "number", "switch", "words", "duration
 CHOICES = {
     "container.start": ("zygote", "spawn"),
     "credit.when_full": ("wait", "drop"),
-    "transport.local": ("zmq", "unix"),
+    "transport.local": ("unix", "zmq"),
     "log.level": ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
 }
 

@@ -22,6 +22,7 @@ HEEDED: Final = frozenset(
         "topology.container.ram.padding",
         "topology.droptuples.upon.backpressure",
         "topology.enable.message.timeouts",
+        "topology.fuse",
         "topology.key.groups",
         "topology.max.spout.pending",
         "topology.message.timeout.secs",

@@ -6,6 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 
+class ColumnBatch(NamedTuple):
+    """Rows as an Arrow record batch, and what they are anchored to as a whole; None where that is nothing."""
+
+    rows: Any
+    anchor: Any
+
+
 class RowBatch(NamedTuple):
     """Rows as Python tuples, and for each row what it is anchored to; no anchors where nothing is tracked."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from heronpy.kernel.flow import compiled
@@ -68,3 +69,29 @@ def _plain_type(kind: Any) -> Any | None:
     if pa.types.is_string_view(kind):
         return pa.large_string()
     return pa.large_binary() if pa.types.is_binary_view(kind) else None
+
+
+def taken(batch: Any, chosen: Sequence[tuple[int, int]]) -> dict[int, Any]:
+    """The rows that each owner has chosen, as pairs of an owner and the number of a row; in their order."""
+    import numpy as np
+
+    numbers: dict[int, list[int]] = {}
+    for owner, number in chosen:
+        numbers.setdefault(owner, []).append(number)
+    return {owner: _taken(batch, np.array(rows, np.int64)) for owner, rows in numbers.items()}
+
+
+def concatenated(batches: Sequence[Any]) -> Any:
+    """One batch with all their rows; they have one schema."""
+    import pyarrow as pa
+
+    if len(batches) == 1:
+        return batches[0]
+    (whole,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return whole
+
+
+def rows_of(batch: Any) -> list[list[Any]]:
+    """The rows as lists of Python's values."""
+    columns = [column.to_pylist() for column in batch.columns]
+    return list(map(list, zip(*columns, strict=True)))

@@ -29,10 +29,13 @@ class Sender:
         position: int = 0,
     ) -> tuple[bytes, bytes]:
         """The two parts of a frame to another task."""
-        prefix = Prefix(
+        return seal(self.prefix(kind, destination, stream, tuples, position), payload)
+
+    def prefix(self, kind: int, destination: int, stream: int, tuples: int, position: int) -> Prefix:
+        """What is known of a frame to another task."""
+        return Prefix(
             kind, destination, self.task, stream, tuples, self.epoch, self.incarnation, self.run, position
         )
-        return seal(prefix, payload)
 
     def signal(self, destination: int, signal: Signal, position: int) -> tuple[bytes, bytes]:
         """A signal behind all that was sent before `position`."""

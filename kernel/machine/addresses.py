@@ -23,11 +23,18 @@ STATUS_SOCKET: Final = "status"
 #: names of processes that are no task, in their metrics
 STREAM_MANAGER: Final = "stream-manager"
 METRICS_MANAGER: Final = "metrics-manager"
+#: … and of one that holds all tasks of its container
+TASKS: Final = "tasks"
 
 
 def manager_name(kind: str, container: int) -> str:
-    """What a STREAM_MANAGER or METRICS_MANAGER is called among all processes of its topology."""
+    """What a STREAM_MANAGER, METRICS_MANAGER or process of TASKS is called in its topology."""
     return f"{kind}-{container}"
+
+
+def process_name(label: str, container: int, *, fused: bool) -> str:
+    """What the process of a task is called, and its log: by the task, or by the container that shares it."""
+    return manager_name(TASKS, container) if fused else label
 
 
 def socket_path(folder: Path, name: str) -> str:

@@ -1,5 +1,6 @@
 """The three plans of a topology, as immutable values: logical, packing, physical."""
 
+from heronpy.kernel.plans.fusing import fused, is_fused
 from heronpy.kernel.plans.logical import (
     Component,
     DeclaredGrouping,
@@ -27,6 +28,8 @@ __all__ = [
     "Source",
     "StateShape",
     "affected",
+    "fused",
+    "is_fused",
     "moves",
     "next_plan",
     "physical_plan",

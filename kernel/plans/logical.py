@@ -22,6 +22,8 @@ class DeclaredStream(msgspec.Struct, frozen=True):
     name: str
     fields: tuple[str, ...]
     direct: bool = False
+    #: of a stream of columns: their names and Arrow types, as Arrow encodes a schema
+    schema: bytes = b""
 
 
 class DeclaredGrouping(msgspec.Struct, frozen=True):
@@ -77,8 +79,12 @@ class Component(msgspec.Struct, frozen=True):
     state_by_task: bool = False
     #: whether its class puts objects of its own into the checkpoint store
     keeps_objects: bool = False
+    #: whether its class has on_watermark()
+    hears_watermarks: bool = False
     #: step → what it keeps, of a stage of a pipeline
     shapes: dict[str, StateShape] = {}
+    #: whether its class takes record batches
+    reads_columns: bool = False
 
     @property
     def by_fields(self) -> bool:
@@ -128,6 +134,18 @@ class LogicalPlan(msgspec.Struct, frozen=True, dict=True):
 
     def component(self, name: str) -> Component:
         return self._by_name[name]
+
+    @cached_property
+    def timed(self) -> frozenset[str]:
+        """The components that watermarks go through: those that hear them, and all upstream of those."""
+        found: set[str] = set()
+        waiting = [component for component in self.components if component.hears_watermarks]
+        while waiting:
+            component = waiting.pop()
+            if component.name not in found:
+                found.add(component.name)
+                waiting.extend(self._by_name[edge.component] for edge in component.inputs)
+        return frozenset(found)
 
     def parallelism(self) -> dict[str, int]:
         return {component.name: component.parallelism for component in self.components}

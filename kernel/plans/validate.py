@@ -97,6 +97,9 @@ def _check_edge(plan: LogicalPlan, reader: Component, edge: Input) -> None:
     if edge.grouping.kind == "fields" and not edge.grouping.fields:
         msg = f"{label} groups {where} by no field"
         raise TopologyError(msg, hint="Grouping.fields('name')")
+    if reader.reads_columns and not stream.schema:
+        msg = f"{label} has process_columns, but {where} declares no Schema"
+        raise TopologyError(msg, hint=f"outputs = Schema({stream.fields[0] if stream.fields else 'field'}=…)")
     for field in edge.grouping.fields:
         if field not in stream.fields:
             close = did_you_mean(field, stream.fields)

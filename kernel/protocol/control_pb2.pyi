@@ -63,7 +63,7 @@ class ProcessBeat(_message.Message):
     def __init__(self, slot: _Optional[int] = ..., incarnation: _Optional[int] = ..., pid: _Optional[int] = ..., epoch: _Optional[int] = ..., live: _Optional[str] = ..., live_number: _Optional[int] = ..., checkpoints: _Optional[int] = ..., update: _Optional[int] = ..., instances: _Optional[_Iterable[_Union[InstanceBeat, _Mapping]]] = ...) -> None: ...
 
 class InstanceBeat(_message.Message):
-    __slots__ = ("task", "state", "error", "traceback", "busy", "held_up_by", "missing", "maybe_lost", "exposed", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "held", "unchanged_since", "poison", "ending", "totals")
+    __slots__ = ("task", "state", "error", "traceback", "busy", "held_up_by", "missing", "maybe_lost", "exposed", "run", "broken_run", "snapshot", "next_epoch", "handover", "loaded_epoch", "current_epoch", "held_seconds", "held", "unchanged_since", "poison", "ending", "totals", "event_time")
     TASK_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -86,6 +86,7 @@ class InstanceBeat(_message.Message):
     POISON_FIELD_NUMBER: _ClassVar[int]
     ENDING_FIELD_NUMBER: _ClassVar[int]
     TOTALS_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TIME_FIELD_NUMBER: _ClassVar[int]
     task: int
     state: str
     error: str
@@ -108,7 +109,8 @@ class InstanceBeat(_message.Message):
     poison: str
     ending: int
     totals: Totals
-    def __init__(self, task: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ..., poison: _Optional[str] = ..., ending: _Optional[int] = ..., totals: _Optional[_Union[Totals, _Mapping]] = ...) -> None: ...
+    event_time: EventTime
+    def __init__(self, task: _Optional[int] = ..., state: _Optional[str] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., busy: _Optional[str] = ..., held_up_by: _Optional[_Iterable[_Union[HoldUp, _Mapping]]] = ..., missing: _Optional[int] = ..., maybe_lost: _Optional[int] = ..., exposed: _Optional[int] = ..., run: _Optional[int] = ..., broken_run: _Optional[int] = ..., snapshot: _Optional[_Union[Stored, _Mapping]] = ..., next_epoch: _Optional[int] = ..., handover: _Optional[_Union[Stored, _Mapping]] = ..., loaded_epoch: _Optional[int] = ..., current_epoch: _Optional[int] = ..., held_seconds: _Optional[float] = ..., held: _Optional[_Union[Held, _Mapping]] = ..., unchanged_since: _Optional[int] = ..., poison: _Optional[str] = ..., ending: _Optional[int] = ..., totals: _Optional[_Union[Totals, _Mapping]] = ..., event_time: _Optional[_Union[EventTime, _Mapping]] = ...) -> None: ...
 
 class Totals(_message.Message):
     __slots__ = ("emitted", "executed", "acked", "failed", "custom")
@@ -176,6 +178,18 @@ class Part(_message.Message):
     opaque: bool
     entries: int
     def __init__(self, object: _Optional[str] = ..., checksum: _Optional[str] = ..., bytes: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., whole: bool = ..., opaque: bool = ..., entries: _Optional[int] = ...) -> None: ...
+
+class EventTime(_message.Message):
+    __slots__ = ("input", "output", "waits_for", "held_by")
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
+    HELD_BY_FIELD_NUMBER: _ClassVar[int]
+    input: int
+    output: int
+    waits_for: int
+    held_by: str
+    def __init__(self, input: _Optional[int] = ..., output: _Optional[int] = ..., waits_for: _Optional[int] = ..., held_by: _Optional[str] = ...) -> None: ...
 
 class HoldUp(_message.Message):
     __slots__ = ("task", "seconds")

@@ -7,8 +7,9 @@ bytes, for checkpoints and when tasks are added or removed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.flow.canonical_columns import canonical, converter
 from heronpy.kernel.flow.column_split import split
 from heronpy.kernel.tables.key_index import make_index
@@ -36,6 +37,10 @@ class KeyTable:
             _check_key_type(field)
         self._types = {name: np.dtype(kind) for name, kind in values.items()}
         self._groups = groups
+        #: by group, whether something has changed since the last forget_changes()
+        self._changed = np.zeros(groups, np.bool_)
+        #: by group, whether its keys may be in the table; None for all
+        self.owned: Sequence[bool] | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -45,6 +50,12 @@ class KeyTable:
         #: by place; arrays of a column, one behind the other
         self._keys: list[list[Any]] = [[] for _ in self._schema]
         self._values = {name: np.zeros(0, kind) for name, kind in self._types.items()}
+        #: by place
+        self._group_of = np.zeros(0, np.uint32)
+        #: groups that have had a key
+        self._present = np.zeros(self._groups, np.bool_)
+        #: whether all of them have changed
+        self._all_changed = False
 
     def __len__(self) -> int:
         return len(self._index)
@@ -104,11 +115,35 @@ class KeyTable:
         places = self._index.find([canonical(column) for column in self._checked(keys)])
         kept = np.ones(len(self), np.bool_)
         kept[places[places >= 0]] = False
+        self._changed[self._group_of[places[places >= 0]]] = True
         self._keep(kept)
 
     def drop_groups(self, groups: Collection[int]) -> None:
         """Remove all entries of these key groups."""
         self._keep(~self._are_of(groups))
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything has changed since the last forget_changes()."""
+        return bool(self._changed.any())
+
+    def changed_groups(self) -> list[int]:
+        """Key groups in which something may have changed since the last forget_changes()."""
+        import numpy as np
+
+        found: list[int] = np.flatnonzero(self._changed).tolist()
+        return found
+
+    def forget_changes(self, groups: Collection[int]) -> None:
+        """These groups count as unchanged."""
+        self._changed[list(groups)] = False
+        self._all_changed = False
+
+    def frozen(self, groups: Collection[int]) -> FrozenTable:
+        """The entries of these groups as they are now: numbers are copied, keys never change."""
+        values = [values[: len(self)].copy() for values in self._values.values()]
+        keys = [list(parts) for parts in self._keys]
+        return FrozenTable(self._whole_schema(), keys, values, self._group_of[: len(self)], frozenset(groups))
 
     def batch(self, groups: Collection[int] | None = None) -> Any:
         """The entries of these key groups, or all, as a record batch: columns of keys, then of values."""
@@ -117,12 +152,6 @@ class KeyTable:
         columns = [*self._key_columns(), *(pa.array(self._values[name][: len(self)]) for name in self._types)]
         whole = pa.RecordBatch.from_arrays(columns, schema=self._whole_schema())
         return whole if groups is None else whole.filter(pa.array(self._are_of(groups)))
-
-    def to_bytes(self, groups: Collection[int]) -> dict[int, bytes]:
-        """The entries of each of these key groups that has any, as Arrow's IPC stream."""
-        wanted = self._are_of(groups)
-        parts = split(self.batch(groups), self._groups_of_keys()[wanted])
-        return {group: _written(part) for group, part in parts.items()}
 
     def load(self, data: bytes) -> None:
         """Set the entries that another table of this form has written; ValueError for another form."""
@@ -150,6 +179,7 @@ class KeyTable:
         """Plain arrays of the types that the table has."""
         import pyarrow as pa
 
+        keys = [keys] if isinstance(keys, pa.Array | pa.ChunkedArray) else keys
         if len(keys) != len(self._schema):
             msg = f"{len(keys)} columns of keys for a table of {_named(self._schema)}"
             raise ValueError(msg)
@@ -186,22 +216,43 @@ class KeyTable:
 
     def _enlist(self, columns: list[Any]) -> npt.NDArray[np.int64]:
         """The places of keys, after those that are new have been added, with zeros."""
-        import numpy as np
         import pyarrow as pa
 
         before = len(self)
         places = self._index.enlist([canonical(column) for column in columns])
         if len(self) > before:
             first = pa.array(_first_rows(places, before))
-            for parts, column in zip(self._keys, columns, strict=True):
-                parts.append(column.take(first))
+            new = [column.take(first) for column in columns]
+            self._note_groups(before, new)
+            for parts, column in zip(self._keys, new, strict=True):
+                parts.append(column)
                 if len(parts) > _MOST_PARTS:
                     parts[:] = [pa.concat_arrays(parts)]
             for name, values in self._values.items():
-                if len(values) < len(self):
-                    more = np.zeros(max(len(values), len(self)), values.dtype)
-                    self._values[name] = np.concatenate([values, more])
+                self._values[name] = _grown(values, len(self))
+        self._note_changes(places)
         return places
+
+    def _note_groups(self, before: int, keys: list[Any]) -> None:
+        """Of new keys; KeyNotOwned, with nothing changed, if one of them is not owned."""
+        import numpy as np
+
+        groups = (self._index.hashes()[before:] % np.uint64(self._groups)).astype(np.uint32)
+        if self.owned is not None and not (ours := np.array(self.owned, np.bool_)[groups]).all():
+            stranger = int(np.flatnonzero(~ours)[0])
+            self._rebuild(self._key_columns(), {name: kept[:before] for name, kept in self._values.items()})
+            key = [column[stranger].as_py() for column in keys]
+            msg = f"key {key} is in key group {groups[stranger]}, which belongs to another task"
+            raise KeyNotOwned(msg, hint="use keys of batches that come by fields grouping")
+        self._group_of = _grown(self._group_of, len(self))
+        self._group_of[before : len(self)] = groups
+        self._present[groups] = True
+        self._all_changed = False
+
+    def _note_changes(self, places: npt.NDArray[np.int64]) -> None:
+        if not self._all_changed:  # as mostly after a batch or two
+            self._changed[self._group_of[places]] = True
+            self._all_changed = bool(self._changed[self._present].all())
 
     def _key_columns(self) -> list[Any]:
         import pyarrow as pa
@@ -217,23 +268,75 @@ class KeyTable:
 
         wanted = np.zeros(self._groups, np.bool_)
         wanted[list(groups)] = True
-        return wanted[self._groups_of_keys()]
-
-    def _groups_of_keys(self) -> npt.NDArray[np.uint64]:
-        import numpy as np
-
-        return self._index.hashes() % np.uint64(self._groups)
+        return wanted[self._group_of[: len(self)]]
 
     def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
         """Only these places, in their order."""
         import pyarrow as pa
 
-        if kept.all():
-            return
-        columns = [column.filter(pa.array(kept)) for column in self._key_columns()]
-        values = {name: array[: len(kept)][kept] for name, array in self._values.items()}
+        if not kept.all():
+            columns = [column.filter(pa.array(kept)) for column in self._key_columns()]
+            self._rebuild(columns, {name: array[: len(kept)][kept] for name, array in self._values.items()})
+
+    def _rebuild(self, columns: list[Any], values: dict[str, npt.NDArray[Any]]) -> None:
+        """Begin anew with these entries, all of which were there."""
+        changed, owned = self._changed.copy(), self.owned
         self._clear()
+        self.owned = None
         self.set(columns, values)
+        self._changed, self.owned, self._all_changed = changed, owned, False
+
+
+class FrozenTable:
+    """Entries of some key groups of a table as they were at one moment."""
+
+    def __init__(
+        self,
+        schema: Any,
+        keys: list[list[Any]],
+        values: list[npt.NDArray[Any]],
+        group_of: npt.NDArray[np.uint32],
+        groups: frozenset[int],
+    ) -> None:
+        self._schema = schema
+        self._keys = keys
+        self._values = values
+        self._group_of = group_of
+        self._groups = groups
+
+    def parts(self) -> dict[int, TablePart]:
+        """Key groups, each with its entries if it has any."""
+        import pyarrow as pa
+
+        if not len(self._group_of):
+            return {}
+        columns = [*map(pa.concat_arrays, self._keys), *map(pa.array, self._values)]
+        found = split(pa.RecordBatch.from_arrays(columns, schema=self._schema), self._group_of)
+        return {group: TablePart(part) for group, part in found.items() if group in self._groups}
+
+
+class TablePart(NamedTuple):
+    """Entries of one key group: columns of keys, then of values."""
+
+    entries: Any
+
+    def to_bytes(self) -> bytes:
+        """As Arrow's IPC stream."""
+        import pyarrow as pa
+
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.entries.schema) as writer:
+            writer.write_batch(self.entries)
+        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def _grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """With room for so many at least; what is new is zero."""
+    import numpy as np
+
+    if len(array) >= size:
+        return array
+    return np.concatenate([array, np.zeros(max(len(array), size - len(array)), array.dtype)])
 
 
 def _first_rows(places: npt.NDArray[np.int64], before: int) -> npt.NDArray[np.int64]:
@@ -244,15 +347,6 @@ def _first_rows(places: npt.NDArray[np.int64], before: int) -> npt.NDArray[np.in
     first = np.empty(int(places.max(initial=-1)) + 1 - before if len(rows) else 0, np.int64)
     first[places[rows][::-1] - before] = rows[::-1]  # the last one that is written stays
     return first
-
-
-def _written(batch: Any) -> bytes:
-    import pyarrow as pa
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
 def _check_key_type(field: Any) -> None:

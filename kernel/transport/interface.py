@@ -57,6 +57,10 @@ class Router(Waited, Protocol):
 class Dealer(Waited, Protocol):
     """The connecting side: one peer, reconnected to by itself. It never waits, except to linger."""
 
+    @property
+    def connections(self) -> int | None:
+        """How often it has been connected so far; None where that is not known."""
+
     def receive(self) -> list[bytes] | None:
         """[part, …], or None when nothing is waiting."""
 

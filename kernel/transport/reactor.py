@@ -11,7 +11,7 @@ import select
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FrameType
 
 import zmq
@@ -21,6 +21,10 @@ from heronpy.kernel.transport.unix_sockets import UnixDealer, UnixRouter
 
 Handler = Callable[[], None]
 
+#: a wait this long may end a millisecond late
+_COARSE = 0.1
+#: descriptors from here on are none for select()
+_SELECT_LIMIT = 1024
 
 Waitable = zmq.Socket[bytes] | int
 #: something to wait for: a socket of this package, one of ZeroMQ, or a file descriptor
@@ -62,6 +66,8 @@ class Reactor:
         self._handlers: dict[Waitable, tuple[bool, Handler]] = {}
         #: sockets that may have something to do while their descriptors are silent
         self._unix: dict[int, UnixRouter | UnixDealer] = {}
+        #: all that is waited for, if select() can: unlike poll(), it waits for fractions of a millisecond
+        self._selectable: list[int] | None = []
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = itertools.count()
         self._calls: deque[Handler] = deque()
@@ -75,6 +81,7 @@ class Reactor:
         if isinstance(source, UnixRouter | UnixDealer):
             self._unix[source.waitable] = source
         self._handlers[waitable] = (urgent, handler)
+        self._selectable = _selectable(self._handlers)
         if isinstance(waitable, int):
             self._poller.register(waitable, select.POLLIN)
         else:
@@ -83,6 +90,7 @@ class Reactor:
     def unregister(self, source: Source) -> None:
         waitable = _waitable(source)
         if self._handlers.pop(waitable, None):
+            self._selectable = _selectable(self._handlers)
             if isinstance(waitable, int):
                 self._unix.pop(waitable, None)
                 self._poller.unregister(waitable)
@@ -130,7 +138,7 @@ class Reactor:
 
     def turn(self, timeout: float | None) -> None:
         """Wait at most `timeout` seconds (None: until something happens), then serve everything once."""
-        ready: list[Waitable] = [waitable for waitable, _ in self._poller.poll(self._patience(timeout))]
+        ready = self._wait(self._patience(timeout))
         if self._unix:
             now = time.monotonic()
             ready += (fd for fd, due in self._unix.items() if due.next_due() <= now and fd not in ready)
@@ -147,18 +155,26 @@ class Reactor:
         closing, self._wake_fd = self._wake_fd, -1
         os.close(closing)
 
-    def _patience(self, timeout: float | None) -> int | None:
+    def _wait(self, seconds: float | None) -> list[Waitable]:
+        if seconds and seconds < _COARSE and self._selectable is not None:
+            return list(select.select(self._selectable, (), (), seconds)[0])
+        # Rounded up: a timer must not spin through the last part of a millisecond.
+        return [
+            waitable
+            for waitable, _ in self._poller.poll(None if seconds is None else math.ceil(seconds * 1000))
+        ]
+
+    def _patience(self, timeout: float | None) -> float | None:
         if self.stopping or self._calls:
-            return 0
+            return 0.0
         due = min((source.next_due() for source in self._unix.values()), default=math.inf)
         if self._timers:
             due = min(due, self._timers[0][0])
         if due < math.inf:
             until = max(0.0, due - time.monotonic())
             timeout = until if timeout is None else min(timeout, until)
-        # Rounded up: a timer must not spin through the last part of a millisecond. A deadline that has just
-        # passed must not become negative, which means "for ever" to poll().
-        return None if timeout is None else max(0, int(timeout * 1000 + 0.999))
+        # A deadline that has just passed must not become negative, which means "for ever" to poll().
+        return None if timeout is None else max(0.0, timeout)
 
     def _zmq_poller(self) -> zmq.Poller:
         """The one poller from now on: it waits for descriptors as well, and costs more."""
@@ -184,6 +200,12 @@ class Reactor:
             os.eventfd_read(self._wake_fd)
         for _ in range(len(self._calls)):
             self._calls.popleft()()
+
+
+def _selectable(waitables: Collection[Waitable]) -> list[int] | None:
+    """Those descriptors, if there is nothing else among them and select() takes them."""
+    found = [waitable for waitable in waitables if isinstance(waitable, int) and waitable < _SELECT_LIMIT]
+    return found if len(found) == len(waitables) else None
 
 
 def _waitable(source: Source) -> Waitable:

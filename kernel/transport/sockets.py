@@ -25,7 +25,7 @@ from heronpy.kernel.transport.unix_sockets import UnixDealer, UnixRouter
 from heronpy.kernel.transport.zmq_sockets import ZmqDealer, ZmqRouter
 
 #: what carries messages between the processes of a container
-Local = Literal["zmq", "unix"]
+Local = Literal["unix", "zmq"]
 
 #: a connection that has had no answer from the other machine for this long is made anew, in milliseconds
 SILENT_PEER_MS = 2000
@@ -47,7 +47,7 @@ class Transport:
         port: int = 0,
         max_bytes: int = 16 << 20,
         handshake: float = 2.0,
-        local: Local = "zmq",
+        local: Local = "unix",
     ) -> None:
         #: where the TCP router listens; 0 for any free port
         self._port = port

@@ -213,6 +213,7 @@ class UnixDealer:
         self._pause = RECONNECT_MIN
         #: when to connect again
         self._due = 0.0
+        self.connections = 0
         self._complaints = RateLimitedLog(log)
         self._connect()
 
@@ -310,6 +311,7 @@ class UnixDealer:
             attempt.close()
         else:
             self._pause = RECONNECT_MIN
+            self.connections += 1
             self._connection = UnixConnection(attempt, self._max_bytes, self._waiting)
             self._epoll.register(attempt, self._connection.interest)
             if self._waiting:

@@ -45,6 +45,8 @@ class ZmqRouter:
 class ZmqDealer:
     """A DEALER; libzmq's own thread reads, writes and connects again."""
 
+    connections = None
+
     def __init__(self, socket: zmq.Socket[bytes], max_bytes: int) -> None:
         self.waitable = socket
         self._max_bytes = max_bytes

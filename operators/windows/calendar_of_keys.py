@@ -21,6 +21,11 @@ class KeyCalendar:
         else:
             keys[key] = None
 
+    @property
+    def first(self) -> int | None:
+        """The next time for which a key is entered."""
+        return self._times[0] if self._times else None
+
     def due(self, until: int) -> Iterator[tuple[int, Hashable]]:
         """What is due, in order of time; keys that are entered meanwhile too."""
         while self._times and self._times[0] <= until:

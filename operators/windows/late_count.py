@@ -19,11 +19,11 @@ class LateCount:
         self.latest = 0
         self._counts = [0] * (len(_STEPS) + 1)
 
-    def add(self, behind: int) -> None:
-        """A record that came so long after the end of its window."""
-        self.dropped += 1
+    def add(self, behind: int, records: int = 1) -> None:
+        """Records that came so long after the end of their window."""
+        self.dropped += records
         self.latest = behind
-        self._counts[bisect.bisect_right(_STEPS, behind)] += 1
+        self._counts[bisect.bisect_right(_STEPS, behind)] += records
 
     def advice(self) -> str:
         """The least lateness that would have kept nine of ten, or all but the latest."""

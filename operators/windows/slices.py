@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from heronpy.operators.kept import Kept
 from heronpy.operators.windows.sliding_totals import Deducted, TwoStacks, changes_left, inexact
-from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowRules
+from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowPartial, WindowRules
 from heronpy.pipeline.times import END
 from heronpy.pipeline.triggers import AtWatermark
 from heronpy.pipeline.windows import AlignedWindows, Bounds
 
 
-class KeySlices:
+class KeySlices(Kept):
     """The slices of one key."""
 
     __slots__ = ("alarm", "next", "panes", "slices", "sliding", "until", "wake")
@@ -79,9 +80,13 @@ class SliceCore:
         """Processing time has no part in it."""
 
     def _add(self, state: KeySlices, start: int, element: Element) -> None:
-        slices = state.slices
+        slices, value = state.slices, element.value
+        if type(value) is WindowPartial:
+            own = value.accumulator
+            slices[start] = self._combine(slices[start], own) if start in slices else own
+            return
         before = slices[start] if start in slices else self._aggregate.create()
-        slices[start] = self._aggregate.add(before, element.value)
+        slices[start] = self._aggregate.add(before, value)
 
     def _expect(self, state: KeySlices, end: int) -> None:
         if end < state.next:
@@ -117,7 +122,7 @@ class SliceCore:
         panes, aggregate = self._rules.panes, self._aggregate
         before = state.panes.get(bounds)
         if panes == "discarding":
-            total = aggregate.add(aggregate.create(), element.value)
+            total = self._rules.with_record(aggregate.create(), element.value, retracts=False)
         else:
             inside = [state.slices[start] for start in self._between(state, *bounds)]
             total = inside[0]

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
+from heronpy.operators.kept import Kept
+
 #: start of a slice → its accumulator
 Slices: TypeAlias = Mapping[int, Any]
 Two: TypeAlias = Callable[[Any, Any], Any]
@@ -39,7 +41,7 @@ def _is_left(combined: Any, left: Any) -> bool:
     return combined is left and _changeable(left)
 
 
-class Deducted:
+class Deducted(Kept):
     """For aggregates that deduct, and exactly: one operation when a slice enters, one when it leaves."""
 
     __slots__ = ("_total", "starts")
@@ -63,7 +65,7 @@ class Deducted:
         return self._total
 
 
-class TwoStacks:
+class TwoStacks(Kept):
     """For the others: older slices as a stack of totals up to a turning point, the newer ones as one total.
 
     When the stack is used up, the newer ones become it: each slice is combined once when it enters, once when

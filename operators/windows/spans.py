@@ -5,9 +5,10 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
+from heronpy.operators.kept import Kept
 from heronpy.operators.windows import trigger_steps
 from heronpy.operators.windows.trigger_steps import WindowEvent
-from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowRules
+from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowRules, records_in
 from heronpy.pipeline.records import Timing
 from heronpy.pipeline.times import BEGINNING, END
 from heronpy.pipeline.triggers import AtWatermark
@@ -17,7 +18,7 @@ from heronpy.pipeline.windows import Bounds
 _SPARE = 16
 
 
-class OpenWindow:
+class OpenWindow(Kept):
     """What is kept of one window of one key."""
 
     __slots__ = (
@@ -48,7 +49,7 @@ class OpenWindow:
         self.owed: list[Fired] = []
 
 
-class KeySpans:
+class KeySpans(Kept):
     """The windows of one key."""
 
     __slots__ = ("alarm", "due", "open", "wake")
@@ -84,8 +85,9 @@ class SpanCore:
                 continue
             window = state.open.get(bounds) or self._opened(state, bounds, element.watermark)
             window.accumulator = rules.with_record(window.accumulator, element.value, element.retracts)
-            window.records += -1 if element.retracts else 1
-            window.new += 1
+            number = records_in(element.value)
+            window.records += -number if element.retracts else number
+            window.new += number
             window.newest = max(window.newest, element.time)
             if window.passed or not self._quiet:
                 self._ask(state, bounds, WindowEvent("record", element.now, window.passed), fired)

@@ -10,7 +10,7 @@ from heronpy.pipeline.graph import Panes
 from heronpy.pipeline.records import Timing
 from heronpy.pipeline.times import END
 from heronpy.pipeline.triggers import Trigger
-from heronpy.pipeline.windows import Bounds, Windows
+from heronpy.pipeline.windows import Bounds, Window, Windows, window_of
 
 #: what a core answers when no window of a record has expired
 IN_TIME = -1
@@ -33,12 +33,34 @@ class WindowRules:
         return watermark >= bounds[1] + self.lateness or watermark == END
 
     def with_record(self, accumulator: Any, value: Any, retracts: bool) -> Any:
-        """The accumulator with a record, or without one that is taken back."""
+        """The accumulator with a record or partial, or without a record that is taken back."""
         aggregate = self.aggregate
+        if type(value) is WindowPartial:
+            assert aggregate.combine is not None  # the planner leaves the others in one stage
+            return aggregate.combine(accumulator, value.accumulator)
         if not retracts:
             return aggregate.add(accumulator, value)
         assert aggregate.deduct is not None  # the builder refuses the others
         return aggregate.deduct(accumulator, aggregate.add(aggregate.create(), value))
+
+
+class WindowPartial(NamedTuple):
+    """What one task has seen of a key in a part of the windows that all its records share."""
+
+    accumulator: Any
+    #: how many records are in it
+    records: int
+    span: Bounds
+
+    @property
+    def window(self) -> Window:
+        """Of results that are put together by window: the window that they are of."""
+        return window_of(self.span)
+
+
+def records_in(value: Any) -> int:
+    """How many records one element is."""
+    return value.records if type(value) is WindowPartial else 1
 
 
 class Fired(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from heronpy.operators.at_the_end import pairs
@@ -14,7 +14,16 @@ from heronpy.operators.windows.calendar_of_keys import KeyCalendar
 from heronpy.operators.windows.late_count import LateCount
 from heronpy.operators.windows.slices import SliceCore, slides
 from heronpy.operators.windows.spans import SpanCore
-from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Core, Element, Fired, WindowRules
+from heronpy.operators.windows.window_panes import (
+    IN_TIME,
+    NEVER,
+    Core,
+    Element,
+    Fired,
+    WindowPartial,
+    WindowRules,
+    records_in,
+)
 from heronpy.pipeline.graph import WindowOp
 from heronpy.pipeline.records import Pane, Result
 from heronpy.pipeline.times import BEGINNING, END
@@ -47,21 +56,27 @@ class Windowing:
         self._out, self._late_out, self._failing, self.states = out, late, failing, states
         self._calendar, self._alarms = KeyCalendar(), KeyCalendar()
         self.watermark = BEGINNING
+        #: the watermark of a key, where those of the task's keys differ: never below the one of all
+        self.of_key: Callable[[Hashable], int] | None = None
         #: processing time, in microseconds, as far as it is known here
         self.now = 0
         self.late = LateCount()
 
     def take(self, slot: int, rows: Sequence[Any]) -> None:
         results, late = Flowing(self._out), []
-        sides = self._op.sides
+        sides, of_key, watermark = self._op.sides, self.of_key, self.watermark
         for key, stamped in rows if self._op.keyed else ((None, row) for row in rows):
             value = (slot, stamped.value) if sides else stamped.value
             state = self._state_of(key)
             wake, alarm, fired = state.wake, state.alarm, list[Fired]()
-            element = Element(stamped.time, value, self.watermark, self.now, stamped.retracts)
+            if of_key is not None:
+                watermark = of_key(key)
+            element = Element(stamped.time, value, watermark, self.now, stamped.retracts)
             try:
                 behind = self._core.element(state, element, fired)
             except Exception as error:
+                if type(value) is WindowPartial:
+                    raise self._failing.for_key(error, key) from error
                 raise self._failing.on(error, stamped.value) from error
             if behind != IN_TIME:
                 late.append((stamped, behind))
@@ -72,8 +87,19 @@ class Windowing:
         if late:
             self._set_aside(late)
 
+    def reload(self) -> None:
+        """Keys have come or gone with their states: what waits for what is found anew."""
+        self._calendar, self._alarms = KeyCalendar(), KeyCalendar()
+        for key, state in self.states.items():
+            self._settle(key, state, NEVER, NEVER)
+
+    @property
+    def due(self) -> int | None:
+        """The processing time for which the step waits."""
+        return self._alarms.first
+
     def advance(self, watermark: int) -> None:
-        """The watermark has come so far: windows speak in the order of time."""
+        """All keys have come so far: windows speak in the order of time. Keys that are ahead have done so."""
         results = Flowing(self._out)
         for time, key in self._calendar.due(watermark):
             self._wake(key, time, results)
@@ -95,7 +121,7 @@ class Windowing:
             wake = state.wake
             if state.alarm <= time:
                 try:
-                    self._core.clock(state, self.watermark, now, fired)
+                    self._core.clock(state, self._watermark_of(key), now, fired)
                 except Exception as error:
                     raise self._failing.for_key(error, key) from error
                 results.add(self._results(key, fired))
@@ -104,6 +130,9 @@ class Windowing:
 
     def end(self) -> None:
         """The watermark is at the end of time, so nothing is left."""
+
+    def _watermark_of(self, key: Hashable) -> int:
+        return self.watermark if self.of_key is None else self.of_key(key)
 
     def _state_of(self, key: Hashable) -> Any:
         state = self.states.get(key)
@@ -140,7 +169,7 @@ class Windowing:
         for pane in fired:
             window, which = window_of(pane.bounds), Pane(pane.number, pane.timing, pane.last)
             # without an end of its own, a result is of the present: behind the watermark it would be late
-            time = max(pane.time, self.watermark) if pane.bounds[1] == END else pane.time
+            time = max(pane.time, self._watermark_of(key)) if pane.bounds[1] == END else pane.time
             for value in self._values(pane):
                 result = Result(key, value, window, which, pane.retracts)
                 made.append(Stamped(time, result, pane.retracts))
@@ -156,5 +185,5 @@ class Windowing:
         if self._late_out is not None:
             self._late_out([stamped for stamped, _ in late])
             return
-        for _, behind in late:
-            self.late.add(behind)
+        for stamped, behind in late:
+            self.late.add(behind, records_in(stamped.value))

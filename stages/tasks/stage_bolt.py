@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from heronpy.bolt import Bolt
 from heronpy.kernel.plans import StateShape
 from heronpy.operators.flowing import Out
+from heronpy.operators.stage_logic import StageLogic
 from heronpy.stages.calls import Calls
 from heronpy.stages.found_pipeline import submitted_stage
 from heronpy.stages.stage_streams import EdgeStream
@@ -53,13 +54,13 @@ class StageBolt(StatefulComponent, Bolt):
             self._logic.flush()
 
     def _leaving(self, stream: EdgeStream) -> Out:
-        def wrapped(rows: Sequence[Any]) -> None:
-            self.emit_many(zip(rows, strict=True), stream.name)
+        tuples = stream.tuples_of()
+        return lambda rows: self.emit_many(tuples(rows), stream.name)
 
-        def plain(rows: Sequence[Any]) -> None:
-            self.emit_many(rows, stream.name)
-
-        return wrapped if stream.wraps else plain
+    @property
+    def logic(self) -> StageLogic:
+        """Its steps, for a test that looks at them."""
+        return self._logic
 
     def end_of_input(self) -> None:
         self._logic.end()

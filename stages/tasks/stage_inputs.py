@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from heronpy.operators.stage_edges import edge_of
@@ -19,16 +19,16 @@ class StageInputs:
     """The streams that a stage reads. The same rows may have several readers in it."""
 
     def __init__(self, plan: Graph, stage: PlannedStage) -> None:
-        #: (component, stream) → whether a tuple wraps a row, and the readers
-        self._streams: dict[tuple[str, str], tuple[bool, list[Reading]]] = {}
+        #: (component, stream) → what makes rows of its tuples' values, and the readers
+        self._streams: dict[tuple[str, str], tuple[Callable[[list[Any]], list[Any]], list[Reading]]] = {}
         for step, read in stage.inputs:
             source = plan[read.step].stage
             stream = streams_of(plan, source)[edge_of(read)]
-            _, readers = self._streams.setdefault((source, stream.name), (stream.wraps, []))
+            _, readers = self._streams.setdefault((source, stream.name), (stream.rows_of(), []))
             readers.append((step.name, read.slot))
 
     def rows(self, tuples: list[Tuple]) -> tuple[Sequence[Any], list[Reading]]:
         """The rows of tuples of one stream, as they come in a frame, and who reads them."""
         first = tuples[0]
-        wraps, readers = self._streams[first.component, first.stream]
-        return [tup.values[0] for tup in tuples] if wraps else [tup.values for tup in tuples], readers
+        rows_of, readers = self._streams[first.component, first.stream]
+        return rows_of([tup.values for tup in tuples]), readers

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from heronpy.connectors import Reader
+from heronpy.connectors import Chunk, Reader
 from heronpy.kernel.formats import HANDLE
 from heronpy.operators.failing import blamed_on
 from heronpy.operators.flowing import Out
+from heronpy.operators.stage_logic import StageLogic
 from heronpy.pipeline.graph import ReadOp
 from heronpy.spout import Spout
 from heronpy.stages.calls import Calls
-from heronpy.stages.found_pipeline import pipeline_called, submitted_stage
-from heronpy.stages.pipeline_keys import PIPELINE, STAGE
+from heronpy.stages.found_pipeline import pipeline_of, submitted_stage
+from heronpy.stages.pipeline_keys import STAGE
 from heronpy.stages.stage_streams import EdgeStream
 from heronpy.stages.tasks.stage_task import logic_of
 from heronpy.state import StatefulComponent
@@ -47,7 +47,7 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
     @classmethod
     def splits(cls, config: dict[str, Any]) -> list[str]:
         """Those of the source, as they were when the pipeline was submitted."""
-        found = pipeline_called(config[PIPELINE])
+        found = pipeline_of(config)
         return list(found.splits[found.stages[config[STAGE]].steps[0].name])
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
@@ -62,6 +62,8 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
         self._holds = context.plan.logical.reliability == "effectively_once"
         with blamed_on(self._step):
             self._reader: Reader[Any] = self._held.enter_context(contextlib.closing(op.source.open()))
+        #: a task that is new when the topology is scaled gets its state behind this
+        self._has_read = False
         self._hears_commits = type(self._reader).committed is not Reader.committed
         self._assign()
 
@@ -70,6 +72,11 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
         """The splits of this task: the engine puts them in the place of the class's method."""
         owned: tuple[str, ...] = vars(self)["splits"]
         return owned
+
+    @property
+    def logic(self) -> StageLogic:
+        """Its steps, for a test that looks at them."""
+        return self._logic
 
     def _assign(self) -> None:
         self._assigned = self._owned
@@ -82,35 +89,39 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
         return {split: self.state.get(split) for split in self._owned}
 
     def next_tuple(self) -> None:
+        self._has_read = True
         if not self._left:
             self._logic.end()
             self.finish()
             return
         with blamed_on(self._step):
             chunk = self._reader.poll(BATCH)
-        if chunk is None:
-            return
+        if chunk is not None:
+            self._take(chunk)
+
+    def fd(self) -> int | None:
+        return self._reader.fd()
+
+    def _take(self, chunk: Chunk[Any]) -> None:
         if chunk.records or chunk.ended:
             self.delegate.moved = True  # its steps may keep or drop all records
         if chunk.records:
             self._logic.take(self._step.name, 0, chunk.records)
-        self.state[chunk.split] = chunk.position
+        self._note(chunk.split, chunk.position)
         if chunk.ended:
             self._left.discard(chunk.split)
         if not self._holds:
             self._logic.flush()
 
+    def _note(self, split: str, position: Any) -> None:
+        self.state[split] = position
+
     def _leaving(self, stream: EdgeStream) -> Out:
-        def wrapped(rows: Sequence[Any]) -> None:
-            self.emit_many(zip(rows, strict=True), stream=stream.name)
-
-        def plain(rows: Sequence[Any]) -> None:
-            self.emit_many(rows, stream=stream.name)
-
-        return wrapped if stream.wraps else plain
+        tuples = stream.tuples_of()
+        return lambda rows: self.emit_many(tuples(rows), stream=stream.name)
 
     def on_plan_change(self, context: TopologyContext) -> None:  # noqa: ARG002 - the splits are here already
-        if self._owned != self._assigned:
+        if self._owned != self._assigned or not self._has_read:
             self._assign()
 
     def pre_save(self, checkpoint_id: str) -> None:  # noqa: ARG002 - all snapshots are alike

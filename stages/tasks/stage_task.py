@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import pickle
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,16 +14,20 @@ from heronpy.operators.failing import Failing, StepFailed
 from heronpy.operators.flowing import Out
 from heronpy.operators.per_key import States
 from heronpy.operators.stage_logic import StageLogic
-from heronpy.pipeline.graph import Graph, ProcessOp, Step
+from heronpy.operators.timed_processing import KeyCell
+from heronpy.pipeline.graph import Graph, ProcessOp, Step, WindowOp
 from heronpy.planner.planning import PlannedStage
-from heronpy.stages.pipeline_keys import FAILED
+from heronpy.stages.late_lines import LateLines
+from heronpy.stages.pipeline_keys import FAILED, LATE_DROPPED
 from heronpy.stages.stage_streams import EdgeStream, streams_of
-from heronpy.stages.tasks.step_state import StepState
+from heronpy.stages.tasks.step_state import StepState, shares_cells
 from heronpy.stages.tasks.tables import tables_of
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
     from heronpy.stages.calls import Calls
+
+log = logging.getLogger(__name__)
 
 #: seconds between two reports of records that failed
 REPORT = 1.0
@@ -38,7 +43,7 @@ def logic_of(
 ) -> StageLogic:
     """The steps of a stage in one of its tasks, with the task's state; `leaving` emits to a stream."""
     streams = streams_of(plan, stage.name)
-    shared = len(stage.stateful) > 1
+    shared = shares_cells(stage)
 
     def state_of(step: Step) -> States:
         return StepState(state, step.name) if shared else state
@@ -53,6 +58,8 @@ def logic_of(
     )
     if any(step.on_error != "fail" for step in stage.steps):
         context.register_metric(FAILED, _FailedRecords(logic), REPORT)
+    if any(isinstance(step.op, WindowOp) for step in stage.steps):
+        context.register_metric(LATE_DROPPED, _LateRecords(logic), REPORT)
     return logic
 
 
@@ -73,7 +80,7 @@ def check_saveable(logic: StageLogic, stage: PlannedStage) -> None:
     for step in stage.stateful:
         for state in itertools.islice(logic.keepers[step.name].states.values(), 1):
             if isinstance(step.op, ProcessOp):
-                _check_pickles(state, step)
+                _check_pickles(state.state if isinstance(state, KeyCell) else state, step)
 
 
 def _check_pickles(state: object, step: Step) -> None:
@@ -97,3 +104,15 @@ class _FailedRecords(IMetric):
 
     def get_value_and_reset(self) -> dict[str, int]:
         return self._logic.failed
+
+
+class _LateRecords(IMetric):
+    """Records that came too late for their windows, by step, since the task was started."""
+
+    def __init__(self, logic: StageLogic) -> None:
+        self._logic = logic
+        self._lines = LateLines([logic], log)
+
+    def get_value_and_reset(self) -> dict[str, int]:
+        self._lines.look()
+        return self._logic.late_dropped

@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, MutableMapping
 from typing import Any, TypeAlias
 
+from heronpy.pipeline.graph import WindowOp
+from heronpy.planner.planning import PlannedStage
+
 #: key → step → state
 Cells: TypeAlias = MutableMapping[Hashable, dict[str, Any]]
+
+
+def shares_cells(stage: PlannedStage) -> bool:
+    """Whether the state of a stage is cells with a place for each step; else it is that of its one step.
+
+    Windows over all records have no key to find them by, and share the state with the task's own watermark.
+    """
+    windows = any(isinstance(step.op, WindowOp) and not step.op.keyed for step in stage.stateful)
+    return windows or len(stage.stateful) > 1
 
 
 class StepState(MutableMapping[Hashable, Any]):

@@ -1,8 +1,13 @@
-"""Storm's classic grouping results, from real processes in two containers."""
+"""Storm's classic grouping results, from real processes in two containers.
+
+Two cells run with all tests, the whole matrix in `make chaos`.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +23,10 @@ EXPECTED_WORDS = {
     "both_result": {"A": 30, "B": 30},
 }
 EXPECTED_DISTINCT = {"global_result": [0, 0, 2], "fields_result": 2}
+
+#: what words are emitted and taken by, topology.fuse, transport.local
+FEW = [("rows", "none", "zmq"), ("columns", "container", "unix")]
+MATRIX = list(itertools.product(["rows", "batches", "columns"], ["none", "container"], ["unix", "zmq"]))
 
 
 def results(folder: Path) -> dict[str, object]:
@@ -39,10 +48,12 @@ def results(folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.cluster
-def test_every_grouping_gives_its_classic_result(engine: Engine, tmp_path: Path) -> None:
-    """Over plain unix sockets; nearly all other tests run over ZeroMQ."""
-    links = ("--set", "transport.local=unix")
-    engine.ok("submit", str(TOPOLOGIES / "classic_groupings.py"), str(tmp_path), *links)
+@pytest.mark.parametrize(("unit", "fuse", "links"), MATRIX if "CHAOS_KILLS" in os.environ else FEW)
+def test_every_grouping_gives_its_classic_result(
+    engine: Engine, tmp_path: Path, unit: str, fuse: str, links: str
+) -> None:
+    chosen = ("--set", f"topology.fuse={fuse}", "--set", f"transport.local={links}")
+    engine.ok("submit", str(TOPOLOGIES / "classic_groupings.py"), str(tmp_path), unit, *chosen)
 
     expected = {**EXPECTED_WORDS, **EXPECTED_DISTINCT}
     wait_until(lambda: results(tmp_path) == expected, 30, "the results", lambda: str(results(tmp_path)))

@@ -214,9 +214,19 @@ def test_a_submit_that_is_interrupted_takes_the_topology_back(
 
 
 def test_bench_says_what_the_machine_can_do_and_leaves_nothing(engine: Engine) -> None:
-    measured = json.loads(engine.ok("bench", "--for", "3s", "-o", "json"))
+    words = ("--unit", "batches", "--guarantee", "effectively_once", "--keys", "1000", "--zipf")
+    measured = json.loads(engine.ok("bench", *words, "--for", "1s", "-o", "json"))
     assert measured["words_per_second"] > 0
     assert measured["cpu_microseconds_per_word"] > 0
+    assert measured["checked"]
+    assert [measured[key] for key in ("unit", "guarantee", "keys", "distribution", "fuse", "link")] == [
+        "batches",
+        "effectively_once",
+        1000,
+        "zipf",
+        "none",
+        "unix",
+    ]
     query = ("nexmark", "Q3", "--events", "10000", "--generators", "2", "--runner", "engine")
     measured = json.loads(engine.ok("bench", *query, "-o", "json"))
     assert (measured["results"], measured["generation"]) == (17, "apart")

@@ -43,14 +43,14 @@ def victim(engine: Engine, role: str) -> psutil.Process:
 @pytest.mark.parametrize(
     ("role", "links"),
     [
-        ("sink[0]", "zmq"),
-        ("ticker[0]", "unix"),
+        ("sink[0]", "unix"),
+        ("ticker[0]", "zmq"),
         ("stream-manager", "zmq"),
         ("stream-manager", "unix"),
-        ("metrics-manager", "unix"),
-        ("topology-master", "zmq"),
-        ("executor", "zmq"),
-        ("scheduler", "zmq"),
+        ("metrics-manager", "zmq"),
+        ("topology-master", "unix"),
+        ("executor", "unix"),
+        ("scheduler", "unix"),
     ],
 )
 def test_a_killed_process_is_replaced_and_data_flows_on(engine: Engine, role: str, links: str) -> None:

@@ -13,11 +13,11 @@ from support.simulation.run import run_schedule
 from support.simulation.shapes import bulk_shape
 from support.simulation.world import World
 
-import heronpy.instances.process.lifecycle as instance_host
 import heronpy.stream_manager.main as manager_main
 from heronpy.instances import acking
 from heronpy.instances.input import inflow
 from heronpy.instances.output import outbox
+from heronpy.instances.process import lifecycle, task_lifecycle
 from heronpy.instances.task import build, frame_dispatch
 from heronpy.kernel.flow import credit, peer_link
 from heronpy.kernel.master.knowledge import board, tuple_losses
@@ -27,7 +27,8 @@ from heronpy.stream_manager import exits, forwarder, inbound
 @pytest.mark.parametrize(
     ("simulated", "real", "names"),
     [
-        (simulated_instance, instance_host, ["build_task", "SocketLink", "Task"]),
+        (simulated_instance, task_lifecycle, ["build_task", "Task"]),
+        (simulated_instance, lifecycle, ["OneTask", "SocketLink"]),
         (simulated_manager, manager_main, ["Forwarder", "Peers", "Residents", "Registration", "Tree"]),
     ],
 )

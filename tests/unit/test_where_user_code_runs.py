@@ -66,7 +66,7 @@ def mentioning(pattern: re.Pattern[str], among: list[Path]) -> set[str]:
 
 def test_user_code_is_imported_by_instances_only() -> None:
     found = mentioning(IMPORTS_USER_CODE, ENGINE)
-    assert "instances/process/lifecycle.py" in found
+    assert "instances/process/task_lifecycle.py" in found
     assert {path for path in found if not path.startswith("instances/")} == set()
 
 

@@ -63,7 +63,8 @@ class _Held(SplitReader[Event]):
         self._next = end
         over = end == self._config.events
         records = self._events[begin - self._begin : end - self._begin]
-        return Chunk(self._split, records, end, caught_up=over, ended=over)
+        watermark = self._config.watermark(end) * 1000
+        return Chunk(self._split, records, end, watermark=watermark, caught_up=over, ended=over)
 
     @property
     def _made(self) -> int:

@@ -7,36 +7,25 @@ clock is started; `inside`, by the tasks while it runs.
 from __future__ import annotations
 
 import sys
-import time
-from pathlib import Path
 
 from heronpy import Pipeline
 from heronpy.connectors import Source
-from heronpy.nexmark.bench.bench_folder import BenchFolder
 from heronpy.nexmark.bench.counted_sink import CountedSink
 from heronpy.nexmark.bench.held_source import HeldSource
+from heronpy.nexmark.bench.ready_source import ReadySource
 from heronpy.nexmark.nexmark_records import Event
 from heronpy.nexmark.nexmark_source import NexmarkSource
 from heronpy.nexmark.queries import query
-from heronpy.pipeline import sources
 
 NAME = "nexmark"
 RESULTS = "results"
-
-
-def _generated(source: NexmarkSource, folder: str) -> Source[Event]:
-    """All events as a list of this process."""
-    began = time.perf_counter()
-    events = [event for config in source.configs() for event in config.generate()]
-    BenchFolder(Path(folder)).has_generated("here", time.perf_counter() - began)
-    return sources.items(events, parts=source.generators)
 
 
 def _pipeline(asked: str, events: str, generators: str, folder: str, generation: str) -> Pipeline:
     source = NexmarkSource(int(events), int(generators))
     read: Source[Event] = source
     if generation == "here":
-        read = _generated(source, folder)
+        read = ReadySource(source, folder)
     elif generation == "held":
         read = HeldSource(source, folder)
     p = Pipeline(NAME)

@@ -23,6 +23,10 @@ class Direct(Grouping[T]):
         del rows, sent
         return ()
 
+    def split_columns(self, batch: Any) -> Iterable[tuple[T, Any]]:
+        del batch
+        return ()
+
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
         del row
         return task if task in self.lanes else self._tasks[index % len(self._tasks)]

@@ -9,6 +9,9 @@ from typing import Any, TypeVar
 from heronpy.instances.excerpts import shown
 from heronpy.instances.output.groupings.grouping import Grouping
 from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.flow.canonical_columns import is_text_or_bytes
+from heronpy.kernel.flow.column_keys import key_groups as column_key_groups
+from heronpy.kernel.flow.column_split import split
 from heronpy.kernel.flow.keys import encode_key, key_group, key_groups
 
 T = TypeVar("T")
@@ -37,6 +40,7 @@ class Fields(Grouping[T]):
         self._lanes = [lanes[task] for task in receivers]
         places = {task: place for place, task in enumerate(receivers)}
         self._places = [places[task] for task in owners]
+        self._place_array: Any = None
         self._names = names
         self._columns = [declared.index(name) for name in names]
         self._key: Callable[[tuple[Any, ...]], object] = itemgetter(*self._columns)
@@ -59,8 +63,13 @@ class Fields(Grouping[T]):
             except TypeError as error:
                 raise self._explained(row) from error
 
-        key = self._key
-        return by_one if len(self._columns) == 1 else by_several
+        def to_the_only_one(row: tuple[Any, ...]) -> Sequence[T]:
+            return only if type(row[column]) is str else by_one(row)  # every string is a key
+
+        key, only = self._key, (self._lanes[0],)
+        if len(self._columns) > 1:
+            return by_several
+        return to_the_only_one if len(self._lanes) == 1 else by_one
 
     def split(
         self, rows: Sequence[tuple[Any, ...]], sent: Sequence[tuple[Any, ...]]
@@ -80,6 +89,35 @@ class Fields(Grouping[T]):
         for group, row in zip(groups, sent, strict=True):
             add[places[group]](row)
         return [(lane, piece) for lane, piece in zip(self._lanes, pieces, strict=True) if piece]
+
+    def split_columns(self, batch: Any) -> Iterable[tuple[T, Any]]:
+        keys = [batch.column(place) for place in self._columns]
+        if len(self._lanes) == 1 and all(is_text_or_bytes(key.type) for key in keys):
+            return [(self._lanes[0], batch)]  # every string is a key, whatever its group
+        places = self._owner_places()[self._groups_of(keys)]
+        return [(self._lanes[place], part) for place, part in split(batch, places).items()]
+
+    def column_owners(self, batch: Any, task: int, index: int) -> list[tuple[int | None, Any]]:
+        """Whatever task the rows were for: their keys have owners."""
+        del task, index
+        groups = self._groups_of([batch.column(place) for place in self._columns])
+        tasks = sorted(set(self._owners))
+        return [(tasks[place], part) for place, part in split(batch, self._owner_places()[groups]).items()]
+
+    def _groups_of(self, keys: Sequence[Any]) -> Any:
+        try:
+            return column_key_groups(keys, self._groups)
+        except TypeError as error:
+            msg = f"{', '.join(map(repr, self._names))} of {self._where}: {error}"
+            raise TopologyError(msg) from error
+
+    def _owner_places(self) -> Any:
+        """By key group, the place of its owner; an array that is made once."""
+        import numpy as np
+
+        if self._place_array is None:
+            self._place_array = np.array(self._places, np.int64)
+        return self._place_array
 
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
         """Whatever task the row was for: its key has one owner."""

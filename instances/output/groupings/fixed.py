@@ -27,6 +27,9 @@ class ToAll(Grouping[T]):
         del rows
         return [(lane, sent) for lane in self._answer]
 
+    def split_columns(self, batch: Any) -> Iterable[tuple[T, Any]]:
+        return [(lane, batch) for lane in self._answer]
+
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
         """The copy of a task that is gone is dropped: the others have theirs."""
         del row, index
@@ -49,6 +52,9 @@ class ToLowest(Grouping[T]):
     ) -> Iterable[tuple[T, Sequence[tuple[Any, ...]]]]:
         del rows
         return [(lane, sent) for lane in self._answer]
+
+    def split_columns(self, batch: Any) -> Iterable[tuple[T, Any]]:
+        return [(lane, batch) for lane in self._answer]
 
     def again(self, row: Sequence[Any], task: int, index: int) -> int | None:
         del row, task, index

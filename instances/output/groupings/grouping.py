@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from heronpy.kernel.flow.column_split import rows_of, taken
+
 T = TypeVar("T")
 
 
@@ -38,6 +40,25 @@ class Grouping(Generic[T]):
             for lane in self.targets(row):
                 pieces.setdefault(lane, []).append(frozen)
         return pieces.items()
+
+    def split_columns(self, batch: Any) -> Iterable[tuple[T, Any]]:
+        """Lanes, and what each of them gets of a record batch, in order; here by the values of each row."""
+        places = {id(lane): place for place, lane in enumerate(self.lanes.values())}
+        chosen = [
+            (places[id(lane)], number)
+            for number, row in enumerate(rows_of(batch))
+            for lane in self.targets(tuple(row))
+        ]
+        lanes = list(self.lanes.values())
+        return [(lanes[place], part) for place, part in taken(batch, chosen).items()]
+
+    def column_owners(self, batch: Any, task: int, index: int) -> list[tuple[int | None, Any]]:
+        """As `owners`, for a record batch: tasks, and the rows that each of them gets."""
+        if not self.by_value:
+            return [(self.again((), task, index), batch)]
+        owners = self.owners(rows_of(batch), task, index)
+        chosen = [(-1 if owner is None else owner, number) for number, owner in enumerate(owners)]
+        return [(None if owner < 0 else owner, part) for owner, part in taken(batch, chosen).items()]
 
     def owners(self, rows: Iterable[Sequence[Any]], task: int, index: int) -> list[int | None]:
         """For each row that waits for `task` by an earlier plan, the task that gets it by this one."""

@@ -41,3 +41,7 @@ class Shuffle(Grouping[T]):
             for _ in range(len(rows) % count):
                 next(self._turn)
         return pieces
+
+    def split_columns(self, batch: Any) -> Iterable[tuple[T, Any]]:
+        """Whole batches in turn: each stays one frame and one call."""
+        return [(next(self._turn)[0], batch)]

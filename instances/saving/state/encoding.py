@@ -15,6 +15,8 @@ from heronpy.kernel.errors import CheckpointDamaged, TopologyError
 _PLAIN: Final = 0
 _TUPLES: Final = 1
 _SINGLE: Final = 2
+#: a chunk that begins with this has entries of a table
+_TABLE: Final = 3
 _HEADER = 4
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -61,6 +63,21 @@ def decode_group(data: bytes) -> dict[Any, Any]:
     return items
 
 
+def encode_table(name: str, entries: bytes) -> bytes:
+    """The entries that a table has in a group, as a chunk of that group."""
+    text = name.encode()
+    head = bytes([_TABLE]) + len(text).to_bytes(_HEADER, "little") + text
+    return (len(head) + len(entries)).to_bytes(_HEADER, "little") + head + entries
+
+
+def decode_tables(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Names of tables, and what they have in a group."""
+    for chunk in _bodies(data):
+        if chunk[0] == _TABLE:
+            end = 1 + _HEADER + int.from_bytes(chunk[1 : 1 + _HEADER], "little")
+            yield bytes(chunk[1 + _HEADER : end]).decode(), bytes(chunk[end:])
+
+
 def encode_whole(value: object) -> bytes:
     """A value that is saved as a whole; TopologyError if it cannot be."""
     return _encode(_single(value))
@@ -96,13 +113,19 @@ def _packed(form: int, body: bytes) -> tuple[bytes, bytes]:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[list[Any], list[Any]]]:
+    for chunk in _bodies(data):
+        if chunk[0] != _TABLE:
+            keys, rest = _uncolumn(chunk)
+            values, _ = _uncolumn(rest)
+            yield keys, values
+
+
+def _bodies(data: bytes) -> Iterator[memoryview]:
     rest = memoryview(data)
     while rest:
         size = _HEADER + int.from_bytes(rest[:_HEADER], "little")
-        chunk, rest = rest[_HEADER:size], rest[size:]
-        keys, chunk = _uncolumn(chunk)
-        values, _ = _uncolumn(chunk)
-        yield keys, values
+        yield rest[_HEADER:size]
+        rest = rest[size:]
 
 
 def _uncolumn(data: memoryview) -> tuple[list[Any], memoryview]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
+from heronpy.column_schema import Schema
 from heronpy.instances.output.codec import SCALARS
 from heronpy.instances.saving.state.encoding import Early, encode_chunk, one_line, settled
 from heronpy.instances.saving.state.key_roster import KeyRoster
 from heronpy.instances.saving.state.ownership import Owning
+from heronpy.instances.saving.state.state_tables import SavedTables, Tables
 from heronpy.kernel.errors import TopologyError
+from heronpy.kernel.tables.key_table import KeyTable
 from heronpy.state import HashMapState
 
 #: keys that are encoded at a time
@@ -30,13 +33,17 @@ class KeyedState(HashMapState):
     changes are tracked or a snapshot is being encoded.
     """
 
-    def __init__(self, roster: KeyRoster) -> None:
+    def __init__(self, roster: KeyRoster, tables: Tables) -> None:
         super().__init__()
         self._roster = roster
+        self._tables = tables
         self._admit = roster.owning.admit
         #: keys that were set, deleted or handed out to be changed; None stands for all
         self._changed: set[Any] | None = None
         self._image: Image | None = None
+
+    def table(self, name: str, /, *, keys: Schema | None = None, **values: Any) -> KeyTable:
+        return self._tables.open(name, keys, values)
 
     def get(self, key: Any, default: Any = None) -> Any:
         values = self._dict
@@ -193,7 +200,14 @@ class Image:
     user's code gets is enough to change it unseen.
     """
 
-    def __init__(self, state: KeyedState, groups: Iterable[int], earlier_changes: set[Any] | None) -> None:
+    def __init__(
+        self,
+        state: KeyedState,
+        groups: Collection[int],
+        earlier_changes: set[Any] | None,
+        *,
+        keep_changes: bool,
+    ) -> None:
         self._state = state
         #: keys that count as changed when the image is gone, besides those in `before`
         self.earlier_changes = earlier_changes
@@ -210,6 +224,7 @@ class Image:
                 self._left[group] = (keys, len(keys))
                 state._roster.changeable.add(group)
         self._settled = set(self._left)
+        self._tables = state._tables.freeze(list(groups), keep_changes=keep_changes)
 
     def keep(self, key: Any, value: Any) -> None:
         """Note the value of a key, before the user's code gets a reference that can change it in place."""
@@ -224,12 +239,12 @@ class Image:
         except Exception as error:  # the user's own __reduce__ runs in there
             self.error = self.error or one_line(error)
 
-    def next_chunk(self) -> tuple[int, bytes] | None:
-        """Encode some more keys of a group, the newest first; None when there are no more."""
+    def next_chunks(self) -> list[tuple[int, bytes]]:
+        """Encode some more keys of a group, the newest first, or groups of tables; nothing at the end."""
         if self.error:
             raise TopologyError(self.error)
         if not self._left:
-            return None
+            return self._tables.next_chunk()
         group = next(iter(self._left))
         keys, end = self._left[group]
         start = max(0, end - CHUNK)
@@ -242,7 +257,7 @@ class Image:
             del self._left[group]
             if group in self._settled:
                 self._state._roster.changeable.discard(group)
-        return group, encode_chunk(items) if items else b""
+        return [(group, encode_chunk(items) if items else b"")]
 
     def release(self) -> None:
         """Detach the image from the state, which tracks changes from now on."""
@@ -272,7 +287,8 @@ class Image:
 
 def take_image(state: KeyedState, groups: Iterable[int], *, keep_changes: bool) -> Image:
     """Freeze some groups. Changes are tracked from here on; `keep_changes` adds those tracked so far."""
-    image = Image(state, groups, state._changed if keep_changes else set())
+    earlier = state._changed if keep_changes else set()
+    image = Image(state, list(groups), earlier, keep_changes=keep_changes)
     state._image = image
     state.__class__ = FrozenState
     return image
@@ -284,18 +300,19 @@ def changed_groups(state: KeyedState) -> set[int] | None:
         state._image.give_up("another snapshot was begun before it was stored")
     if state._changed is None:
         return None
-    return set(map(state._roster.owning.group_of, state._changed))
+    return set(map(state._roster.owning.group_of, state._changed)) | state._tables.changed()
 
 
 def is_unchanged(state: KeyedState) -> bool:
     """Whether nothing has changed since tracking began. Safe from any thread."""
-    return state._changed is not None and not state._changed
+    return state._changed is not None and not state._changed and state._tables.unchanged
 
 
 def use_ownership(state: KeyedState, owning: Owning) -> None:
     """Accept the keys of another ownership from here on. Present entries stay."""
     state._roster.owning = owning
     state._admit = owning.admit
+    state._tables.use_ownership(owning)
 
 
 def put_group(state: KeyedState, group: int, items: Mapping[Any, Any]) -> None:
@@ -311,6 +328,16 @@ def put_group(state: KeyedState, group: int, items: Mapping[Any, Any]) -> None:
         state._roster.changeable.discard(group)
     else:
         state._roster.changeable.add(group)
+
+
+def put_tables(state: KeyedState, groups: Collection[int], saved: SavedTables) -> None:
+    """Replace these groups of all tables. A snapshot in progress has copies, and goes on."""
+    state._tables.replace(groups, saved)
+
+
+def entries(state: KeyedState) -> int:
+    """Of the mapping and of all tables."""
+    return len(state) + len(state._tables)
 
 
 def count_changes(state: KeyedState, changed: set[Any]) -> None:

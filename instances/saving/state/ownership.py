@@ -24,6 +24,9 @@ class Owning(Protocol):
     def group_of(self, key: object) -> int:
         """The group of a key of any owner."""
 
+    def owned_groups(self) -> list[bool]:
+        """By group, whether it belongs to this task."""
+
 
 class Ownership:
     """Ownership of grouping keys, by the table that tuples are routed with."""
@@ -62,6 +65,9 @@ class Ownership:
     def group_of(self, key: object) -> int:
         return key_group(key, self.groups)
 
+    def owned_groups(self) -> list[bool]:
+        return [owner == self._task.id for owner in self._owners]
+
 
 class SplitOwnership:
     """Ownership of a spout's splits: the state has the position in each split of the task."""
@@ -93,6 +99,9 @@ class SplitOwnership:
 
     def group_of(self, key: object) -> int:
         return self._numbers[key]
+
+    def owned_groups(self) -> list[bool]:
+        return [owner == self._task.id for owner in self._owners]
 
 
 def key_fields(name: str, edges: list[Input]) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from heronpy.instances.saving.state.encoding import decode_group
+from heronpy.instances.saving.state.encoding import decode_group, decode_tables, decode_whole
 from heronpy.instances.saving.state.object_format import Sections, read_object
+from heronpy.instances.saving.state.saved_watermarks import WATERMARKS, decode_watermarks
 from heronpy.kernel.checkpoints.manifest import Manifest, SavedTask, read_manifest, read_part
 from heronpy.kernel.checkpoints.stored import CheckpointRef, StoredPart
 from heronpy.kernel.errors import TopologyError
@@ -17,6 +18,8 @@ from heronpy.kernel.tree.update import Handover
 
 #: where among the extras a state lies that is not keyed
 STATE: Final = "state"
+#: … and what only the same task is to know
+NOTES: Final = "notes"
 
 
 @dataclass
@@ -28,8 +31,12 @@ class Saved:
     extras: list[Mapping[str, bytes]] = field(default_factory=list)
     #: of a task whose state is not keyed
     state: bytes | None = None
+    #: what its own predecessor knew besides
+    notes: Any = None
     #: where each group lies, if it may stay there; nothing of what is handed over may
     ledger: dict[int, StoredPart] = field(default_factory=dict)
+    #: how far each group has been worked in event time
+    watermarks: dict[int, int] = field(default_factory=dict)
     _opened: dict[int, dict[Any, Any]] | None = None
 
     def opened(self) -> dict[int, dict[Any, Any]]:
@@ -37,6 +44,14 @@ class Saved:
         if self._opened is None:
             self._opened = {group: decode_group(data) for group, data in self.groups.items()}
         return self._opened
+
+    def tables(self) -> dict[str, dict[int, bytes]]:
+        """Table → group → its entries."""
+        found: dict[str, dict[int, bytes]] = {}
+        for group, data in self.groups.items():
+            for name, entries in decode_tables(data):
+                found.setdefault(name, {})[group] = entries
+        return found
 
 
 class _Reader:
@@ -56,6 +71,11 @@ class _Reader:
         return {
             name: data for part in parts if part.whole for name, data in self.sections(part).extras.items()
         }
+
+    def watermarks(self, parts: Iterable[StoredPart]) -> dict[int, int]:
+        """Group → how far it has been worked, of all groups of the task that wrote these."""
+        found = self.extras(parts).get(WATERMARKS)
+        return decode_watermarks(found) if found is not None else {}
 
 
 def load_checkpoint(store: CheckpointStore, ref: CheckpointRef, plan: PhysicalPlan, task_id: int) -> Saved:
@@ -78,6 +98,11 @@ def load_checkpoint(store: CheckpointStore, ref: CheckpointRef, plan: PhysicalPl
                 saved.groups[now] = reader.sections(part).groups[group]
                 if now == group:
                     saved.ledger[group] = part
+    if plan.logical.component(task.component).hears_watermarks:
+        # also of groups without keys, which are in no part
+        for group, at in (pair for one in before for pair in reader.watermarks(one.parts).items()):
+            if group < len(owners) and owners[group] == task_id:
+                saved.watermarks[group] = at
     indices = {other.index for other in plan.tasks_of(task.component)}
     own = [one for one in before if one.index == task.index]
     orphans = [one for one in before if one.index not in indices]
@@ -100,11 +125,17 @@ def load_handovers(
     The state of a task that is not keyed comes only from its own predecessor, which has its id.
     """
     saved, reader = Saved(), _Reader(store)
+    givers = set(groups.values())
     for handover in handovers:
         for part in handover.parts:
             for group in part.groups:
                 if groups.get(group) == handover.task:
                     saved.groups[group] = reader.sections(part).groups[group]
+        if handover.task in givers:
+            worked = reader.watermarks(handover.parts)
+            saved.watermarks.update(
+                (group, at) for group, at in worked.items() if groups.get(group) == handover.task
+            )
         if handover.task in extras_of:
             _add_extras(saved, [reader.extras(handover.parts)], own=handover.task == task_id)
     return saved
@@ -113,8 +144,11 @@ def load_handovers(
 def _add_extras(saved: Saved, found: Iterable[dict[str, bytes]], *, own: bool) -> None:
     for extras in found:
         state = extras.pop(STATE, None)
+        notes = extras.pop(NOTES, None)
+        extras.pop(WATERMARKS, None)
         if own:
             saved.state = state
+            saved.notes = decode_whole(notes) if notes is not None else None
         if extras:
             saved.extras.insert(0 if own else len(saved.extras), extras)
 

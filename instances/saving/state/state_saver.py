@@ -43,12 +43,11 @@ class _Job:
 
     def encode_more(self) -> bool:
         """Whether there is more to encode."""
-        if self.image is None or (found := self.image.next_chunk()) is None:
-            return False
-        group, chunk = found
-        if chunk:
-            self.chunks.setdefault(group, []).append(chunk)
-        return True
+        found = self.image.next_chunks() if self.image is not None else []
+        for group, chunk in found:
+            if chunk:
+                self.chunks.setdefault(group, []).append(chunk)
+        return bool(found)
 
     def release(self) -> None:
         if self.image is not None:

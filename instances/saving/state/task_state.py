@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from heronpy.component import ENGINE_ATTRIBUTES
@@ -15,12 +16,16 @@ from heronpy.instances.saving.state.keyed import (
     KeyedState,
     changed_groups,
     count_changes,
+    entries,
     is_unchanged,
     put_group,
+    put_tables,
     take_image,
     use_ownership,
 )
 from heronpy.instances.saving.state.ownership import Ownership, Owning, SplitOwnership, key_fields
+from heronpy.instances.saving.state.state_tables import Tables
+from heronpy.instances.saving.state.table_keys import key_types
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.protocol import Held
 from heronpy.state import HashMapState, StatefulComponent, state_is_by_task
@@ -61,8 +66,13 @@ class TaskState:
         """The mapping itself, always the same."""
         if self._state is None:
             owning = _owning(self._plan, self.task_id, self._cls)
-            self._state = HashMapState() if owning is None else KeyedState(KeyRoster(owning))
+            self._state = HashMapState() if owning is None else self._keyed_by(owning)
         return self._state
+
+    def _keyed_by(self, owning: Owning) -> KeyedState:
+        component = self._plan.logical.component(self._plan.task(self.task_id).component)
+        tables = Tables(owning, functools.partial(key_types, self._plan.logical, component))
+        return KeyedState(KeyRoster(owning), tables)
 
     def attach(self, component: Any) -> None:
         """Keep the `splits` of a spout that has declared some at those it owns."""
@@ -87,6 +97,8 @@ class TaskState:
         for group, items in saved.opened().items():
             put_group(self._keyed(), group, items)
             self.ledger.pop(group, None)
+        if saved.groups:
+            put_tables(self._keyed(), saved.groups, saved.tables())
         if saved.ledger:
             self.ledger.update(saved.ledger)
             count_changes(self._keyed(), set())
@@ -101,12 +113,14 @@ class TaskState:
         if self._component is not None:
             self.attach(self._component)
 
-    def drop(self, groups: Iterable[int]) -> None:
+    def drop(self, groups: Collection[int]) -> None:
         """Drop groups that another task owns now. A snapshot in progress is abandoned."""
         for group in groups:
             self.ledger.pop(group, None)
             if self.keyed:
                 put_group(self._keyed(), group, {})
+        if self.keyed:
+            put_tables(self._keyed(), groups, {})
 
     def owned(self) -> list[int]:
         """The groups of this task."""
@@ -136,7 +150,7 @@ class TaskState:
         """What the task keeps at this moment. Safe from any thread."""
         if self._state is None:
             return Held(attributes=self._attributes())
-        keyed = len(self._state) if self.keyed else 0
+        keyed = entries(self._state) if isinstance(self._state, KeyedState) else 0
         # A restore brings back what the checkpoint has, by whatever plan is in force then.
         saved = self._own_saved.copy().values() if has_runs(self._plan) else ()
         own = max([self._own, *saved])

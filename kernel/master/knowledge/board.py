@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER
+from heronpy.kernel.machine.addresses import METRICS_MANAGER, STREAM_MANAGER, process_name
 from heronpy.kernel.master.knowledge.culprits import culprits
+from heronpy.kernel.master.knowledge.low_watermarks import low_watermarks
 from heronpy.kernel.master.knowledge.meter import Meter
 from heronpy.kernel.master.knowledge.tuple_losses import Lost, TupleLosses
-from heronpy.kernel.plans import PhysicalPlan, PlacedTask
-from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, InstanceBeat, ProcessBeat
+from heronpy.kernel.plans import PhysicalPlan, PlacedTask, is_fused
+from heronpy.kernel.protocol import ContainerBeat, ContainerMetrics, EventTime, InstanceBeat, ProcessBeat
 from heronpy.kernel.state_transfer import held_of
 from heronpy.kernel.status import ContainerStatus, InstanceStatus, TopologyStatus
 from heronpy.kernel.tree.paths import ChildView
@@ -145,6 +146,7 @@ class Board:
             containers=containers,
             instances=instances,
             backpressure=culprits(self._plan, self._held_up(instances), wall),
+            event_time=low_watermarks(self._plan, self._event_times(), wall),
             lost_min=self._lost_before.least + sum(instance.lost_min for instance in instances),
             lost_max=self._lost_before.most + sum(instance.lost_max for instance in instances),
         )
@@ -156,6 +158,10 @@ class Board:
             for one in instances
             if one.state in UP and one.task in self._beats
         }
+
+    def _event_times(self) -> dict[int, EventTime]:
+        """Also of a task that is silent: its last known value."""
+        return {task: beat.event_time for task, beat in self._beats.items() if beat.HasField("event_time")}
 
     def _state(self, reason: str, live: str) -> str:
         if self.given_up or any(child.state == "given_up" for child in self.children.values()):
@@ -245,6 +251,7 @@ class Board:
             state=state,
             since=missing.get(task.container, self._since.get(task.id, self._started) + ahead),
             pid=process.pid,
+            process=process_name(task.label, task.container, fused=is_fused(self._plan.logical)),
             incarnation=process.incarnation,
             restarts=child.restarts if child else 0,
             error=error,

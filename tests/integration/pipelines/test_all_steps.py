@@ -45,7 +45,14 @@ def test_every_step_is_exact_whichever_task_dies(engine: Engine, tmp_path: Path)
                 return watching.newest() > before
 
             wait_until(is_saved, 60, "a checkpoint", watching.detail)
+            run = watching.checkpoints().run
             watching.kill(role)
+
+        def has_gone_back() -> bool:
+            return watching.checkpoints().run > run and watching.status().state == "RUNNING"
+
+        # an update that meets a process which is dying is rolled back
+        wait_until(has_gone_back, 60, "it has gone back and runs", watching.detail)
         engine.ok("update", NAME, "look-up=3", "counts=1", "--yes")
         brake.unlink()
         wait_until(lambda: watching.status().state == "FINISHED", 90, "it is FINISHED", watching.detail)

@@ -16,11 +16,7 @@ from heronpy.testing.contracts.runner import RunnerContract
 @pytest.mark.timeout(400)
 class TestEngine(RunnerContract):
     runner = "engine"
-    refuses: ClassVar[Mapping[str, str]] = {
-        "sinks.collected": "sinks.collected",
-        "windows": "windows",
-        "event time": "event time",
-    }
+    refuses: ClassVar[Mapping[str, str]] = {"sinks.collected": "sinks.collected"}
     home: ClassVar[Path]
 
     @pytest.fixture(scope="class", autouse=True)
@@ -36,4 +32,5 @@ class TestEngine(RunnerContract):
             engine.close()
 
     def settings(self) -> Mapping[str, object]:
-        return {"home": self.home}
+        # hundreds of stages: each with processes of its own they would only wait for each other
+        return {"home": self.home, "topology.fuse": "container"}

@@ -1,47 +1,84 @@
-"""The classic grouping results in one topology: each sink writes down what it got."""
+"""The classic grouping results in one topology: each sink writes down what it got. FOLDER UNIT.
+
+Words are emitted and taken in this unit: rows, batches or columns.
+"""
 
 import json
 import sys
 from collections import Counter
 from pathlib import Path
 
-from heronpy import Bolt, Grouping, Spout, Topology
+import pyarrow as pa
 
-FOLDER = Path(sys.argv[1])
+from heronpy import Bolt, Grouping, Schema, Spout, Topology
+
+FOLDER, UNIT = Path(sys.argv[1]), sys.argv[2]
+WORD = Schema(word=pa.string())
+#: words of a batch, at most
+BATCH = 7
 TICK = {"topology.tick.tuple.freq.secs": 0.1}
+
+
+def send(component, words):
+    """Emit words in the unit that is asked for."""
+    if UNIT == "columns":
+        component.emit_batch(pa.record_batch([pa.array(words, pa.string())], schema=WORD.arrow))
+    elif UNIT == "batches":
+        component.emit_many([[word] for word in words])
+    else:
+        for word in words:
+            component.emit([word])
 
 
 class AlternatingWords(Spout):
     """A, B, A, B, …: ten tuples per task, or as many as the config says."""
 
-    outputs = ["word"]
+    outputs = WORD if UNIT == "columns" else WORD.names
 
     def initialize(self, config, context):
         self.left = config.get("tuples", 10)
         self.turn = 0
 
     def next_tuple(self):
-        if self.turn < self.left:
-            self.emit(["AB"[self.turn % 2]])
-            self.turn += 1
+        words = ["AB"[turn % 2] for turn in range(self.turn, min(self.turn + BATCH, self.left))]
+        if words:
+            send(self, words)
+            self.turn += len(words)
 
 
-class Identity(Bolt):
-    outputs = ["word"]
+class Taking(Bolt):
+    """Takes words in the unit that is asked for."""
 
-    def process(self, tup):
-        self.emit([tup.word])
+    if UNIT == "columns":
+
+        def process_columns(self, batch):
+            self.take(batch["word"].to_pylist())
+
+    elif UNIT == "batches":
+
+        def process_batch(self, tuples):
+            self.take([tup.word for tup in tuples])
+
+    else:
+
+        def process(self, tup):
+            self.take([tup.word])
 
 
-class Twice(Bolt):
-    outputs = ["word"]
+class Identity(Taking):
+    outputs = WORD if UNIT == "columns" else WORD.names
 
-    def process(self, tup):
-        self.emit([tup.word])
-        self.emit([tup.word])
+    def take(self, words):
+        send(self, words)
 
 
-class DistinctWords(Bolt):
+class Twice(Identity):
+    def take(self, words):
+        send(self, words)
+        send(self, words)
+
+
+class DistinctWords(Taking):
     """Emits how many distinct words it has seen, whenever that changes."""
 
     outputs = ["task", "distinct"]
@@ -51,10 +88,11 @@ class DistinctWords(Bolt):
         self.words = set()
         self.emit([self.task, 0])
 
-    def process(self, tup):
-        if tup.word not in self.words:
-            self.words.add(tup.word)
-            self.emit([self.task, len(self.words)])
+    def take(self, words):
+        for word in words:
+            if word not in self.words:
+                self.words.add(word)
+                self.emit([self.task, len(self.words)])
 
 
 def replace(path, result):
@@ -64,13 +102,13 @@ def replace(path, result):
     draft.rename(path)
 
 
-class WordSink(Bolt):
+class WordSink(Taking):
     def initialize(self, config, context):
         self.counts = Counter()
         self.path = FOLDER / f"{context.get_component_id()}-{context.get_task_id()}.json"
 
-    def process(self, tup):
-        self.counts[tup.word] += 1
+    def take(self, words):
+        self.counts.update(words)
 
     def process_tick(self, tup):
         replace(self.path, self.counts)

@@ -48,6 +48,7 @@ CREW = {
     "metrics-manager": 2,
     "executor": 2,
     "topology-master": 1,
+    "tasks": 2,
     "scheduler": 1,
 }
 

@@ -65,6 +65,59 @@ def q11(events: Iterable[Event]) -> list[tuple[int, int, datetime, datetime]]:
     return found
 
 
+def q9(events: Iterable[Event]) -> list[tuple[Auction, Bid]]:
+    """Each auction with the first of the highest bids that its seller had to accept."""
+    every = list(events)
+    bids: dict[int, list[Bid]] = defaultdict(list)
+    for bid in _bids(every):
+        bids[bid.auction].append(bid)
+    found = []
+    for lot in every:
+        if not isinstance(lot, Auction):
+            continue
+        # a bid on an auction that is yet to come is good for a minute
+        good = [b for b in bids[lot.id] if b.at < lot.expires and lot.at - b.at < 60_000]
+        best = max((b.price for b in good), default=-1)
+        if best >= lot.reserve:
+            winners = [b for b in good if b.price == best]
+            winners.sort(key=lambda b: (b.at, b.bidder))
+            found.append((lot, winners[0]))
+    return found
+
+
+def q4(events: Iterable[Event]) -> list[tuple[int, int, datetime]]:
+    """Category, mean price and end of the window, which has the auctions that closed in it."""
+    prices: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for lot, bid in q9(events):
+        newest = lot.expires // SLIDE * SLIDE
+        for start in (newest - SLIDE, newest):
+            prices[lot.category, start + SIZE].append(bid.price)
+    return [(category, _half_up(found), _time(end)) for (category, end), found in prices.items()]
+
+
+def q6(events: Iterable[Event]) -> list[tuple[int, int]]:
+    """Seller and mean price of the last ten sales, as of each sale."""
+    sales: dict[int, list[tuple[Auction, Bid]]] = defaultdict(list)
+    for lot, bid in q9(events):
+        sales[lot.seller].append((lot, bid))
+    found = []
+    for seller, own in sales.items():
+        own.sort(key=lambda sale: (sale[0].expires, sale[0].id))
+        for number in range(1, len(own) + 1):
+            newest = sorted(own[:number], key=lambda sale: (sale[1].at, sale[1].price, sale[0].id))
+            found.append((seller, _half_up([bid.price for _, bid in newest[-10:]])))
+    return found
+
+
+def q12(events: Iterable[Event]) -> Counter[int]:
+    """How many bids each bidder has made."""
+    return Counter(bid.bidder for bid in _bids(events))
+
+
+def _half_up(prices: list[int]) -> int:
+    return (2 * sum(prices) + len(prices)) // (2 * len(prices))
+
+
 def _bids(events: Iterable[Event]) -> list[Bid]:
     return [event for event in events if isinstance(event, Bid)]
 

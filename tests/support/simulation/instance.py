@@ -44,7 +44,7 @@ class Instance(Process):
         self._reactor = SimulatedReactor(self, self._on_idle)
         #: when the turn in hand would have ended its wait; 0 if it does not wait
         self._resting_until = 0.0
-        link = SocketLink(cast("Any", self._reactor), cast("Any", self._dealer), [task_id])
+        link = SocketLink(cast("Any", self._reactor), cast("Any", self._dealer))
         self.task: Task = build_task(
             cluster.plan,
             task_id,
@@ -55,7 +55,7 @@ class Instance(Process):
             self.now,
             self.world.dice.randrange,
         )
-        link.deliver(task_id, self.task.on_frame)
+        link.handler = self.task.on_frame
         self._loop = OneTask(self.task.loop, link)
         cast("Any", self.task.component).host = self
         self._source = cluster.sources.get(task_id)

@@ -6,7 +6,7 @@ import random
 from collections import deque
 
 from heronpy.instances.execution.memory_links import Frame, MemoryLink, MemoryLinks
-from heronpy.kernel.flow.frame import route
+from heronpy.kernel.flow.frame import Prefix, route
 
 
 class DicedLinks(MemoryLinks):
@@ -19,7 +19,7 @@ class DicedLinks(MemoryLinks):
     def due(self, link: MemoryLink) -> list[Frame]:
         channels: dict[int, deque[Frame]] = {}
         for frame in link.arrived:
-            channels.setdefault(route(frame[0])[1], deque()).append(frame)
+            channels.setdefault(_source(frame[0]), deque()).append(frame)
         coming = [
             source for source, frames in channels.items() for _ in range(self._dice.randint(0, len(frames)))
         ]
@@ -27,3 +27,7 @@ class DicedLinks(MemoryLinks):
         chosen = [channels[source].popleft() for source in coming]
         link.arrived = deque(frame for frames in channels.values() for frame in frames)
         return chosen
+
+
+def _source(prefix: bytes | Prefix) -> int:
+    return prefix.source if isinstance(prefix, Prefix) else route(prefix)[1]

@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
+from heronpy.column_schema import Schema
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.output.collector import Collector
+from heronpy.instances.output.column_codec import decode_columns, is_columns
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.outbox import Outbox
+from heronpy.kernel.flow.column_split import rows_of
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import DATA, SIGNAL, Prefix, unseal
 from heronpy.kernel.flow.sender import Sender
@@ -36,12 +39,19 @@ class RecordingLink:
         self.frames: list[Sent] = []
         self.stopping = False
         self.on_pump: Callable[[], None] = lambda: None
+        #: of streams of columns
+        self.schema: Any = None
 
     def send(self, prefix: bytes, payload: bytes) -> None:
         read = unseal(prefix, payload)
-        rows = PlainCodec().decode(payload) if read.kind == DATA else []
+        rows = self._rows(payload) if read.kind == DATA else []
         signal = decode_signal(payload) if read.kind == SIGNAL else None
         self.frames.append(Sent(read, rows, signal))
+
+    def _rows(self, payload: bytes) -> list[list[Any]]:
+        if is_columns(payload):
+            return rows_of(decode_columns(payload, self.schema)[0])
+        return PlainCodec().decode(payload)
 
     def pump(self, timeout: float) -> None:
         self.on_pump()
@@ -59,11 +69,18 @@ class Emitter:
     """Task 1 of a small plan with a clock that the test moves."""
 
     def __init__(
-        self, *edges: Input, par: int = 1, spouts: int = 1, may_wait: bool = True, **settings: Any
+        self,
+        *edges: Input,
+        par: int = 1,
+        spouts: int = 1,
+        may_wait: bool = True,
+        schema: Schema | None = None,
+        **settings: Any,
     ) -> None:
-        self.plan = plan_of(*(edges or (edge("shuffle"),)), par=par, spouts=spouts)
+        self.plan = plan_of(*(edges or (edge("shuffle"),)), par=par, spouts=spouts, schema=schema)
         self.now = 100.0
         self.link = RecordingLink()
+        self.link.schema = schema.arrow if schema is not None else None
         self.counters = Counters()
         self.settings = FlowSettings(**settings)
         self.outbox = Outbox(

@@ -253,7 +253,8 @@ class Ensemble:
     @property
     def drained(self) -> bool:
         """Whether all that the tasks emitted has been processed."""
-        return all(place.task is None or place.task.parts.outbox.idle for place in self.places.values())
+        tasks = [place.task for place in self.places.values() if place.task is not None]
+        return all(task.parts.outbox.settling.idle for task in tasks)
 
     def complete_checkpoint(self) -> bool:
         """Write the manifest, if every task has stored its part by now."""
@@ -270,6 +271,7 @@ class Ensemble:
         manifest = Manifest(
             topology="t", execution=self.execution, id=self.node.started, run=self.node.run,
             epoch=self.plan.epoch, key_groups=self.plan.logical.key_groups, tasks=saved,
+            splits={one.name: one.splits for one in self.plan.logical.components if one.splits},
         )  # fmt: skip
         ref = write_manifest(self.store, manifest)
         self.write(complete=(*self.node.complete, ref)[-3:])

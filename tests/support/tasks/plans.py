@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from heronpy.column_schema import Schema
 from heronpy.kernel.plans import (
     Component,
     ContainerPlan,
@@ -26,10 +27,13 @@ def edge(kind: Any, *fields: str, stream: str = "default") -> Input:
     return Input("words", stream, DeclaredGrouping(kind, fields))
 
 
-def plan_of(*edges: Input, par: int = 1, spouts: int = 1, containers: int = 2) -> PhysicalPlan:
+def plan_of(
+    *edges: Input, par: int = 1, spouts: int = 1, containers: int = 2, schema: Schema | None = None
+) -> PhysicalPlan:
     """Tasks are dealt to the containers in turn, beginning with container 1."""
+    encoded = schema.encoded() if schema is not None else b""
     outputs = tuple(
-        DeclaredStream(read.stream, ("word", "n"), direct=read.grouping.kind == "direct") for read in edges
+        DeclaredStream(read.stream, ("word", "n"), read.grouping.kind == "direct", encoded) for read in edges
     )
     logical = LogicalPlan(
         "wordcount",

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
+from heronpy.cli.measuring import word_rate
+
 Heronpy = Callable[..., Result]
 
 #: results of 10,000 events, as the oracles of tests/unit/nexmark find them
@@ -37,6 +39,16 @@ def test_a_person_reads_a_line(heronpy: Heronpy) -> None:
     assert done.stdout.count("\n") == 1
 
 
+def test_columns_without_their_library_are_refused(heronpy: Heronpy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(word_rate, "COLUMNS", "no_such_library")
+    done = heronpy("bench", "words", "--unit", "columns")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: words in columns need no_such_library, which is not installed"
+        " (try: pip install 'heron-py[columns]')\n"
+    )
+
+
 REFUSED: dict[str, tuple[int, str, str]] = {
     "a benchmark that is not there": (2, "nexmrk Q1", "no benchmark named 'nexmrk'; did you mean 'nexmark'?"),
     "no query": (2, "nexmark", "missing argument 'QUERY' (try: heronpy bench nexmark --help)"),
@@ -44,7 +56,8 @@ REFUSED: dict[str, tuple[int, str, str]] = {
     "a query that is like none": (
         2,
         "nexmark wordcount",
-        "NEXMark has no query 'wordcount' here (known: Q0, Q1, Q13, Q2, Q3)",
+        "NEXMark has no query 'wordcount' here"
+        " (known: Q0, Q1, Q11, Q12, Q13, Q2, Q3, Q4, Q5, Q6, Q7, Q8, Q9)",
     ),
     "a runner that is not there": (
         1,
@@ -70,8 +83,23 @@ REFUSED: dict[str, tuple[int, str, str]] = {
     "an option of another benchmark": (
         2,
         "--evens 3",
-        "no option '--evens' (known: --config, --for, --help, --output, --set, --state, -o)"
+        "no option '--evens'; did you mean '--keys'? (try: heronpy bench words --help)",
+    ),
+    "a unit that is not there": (
+        2,
+        "words --unit lines",
+        "invalid value for '--unit': 'lines' is not one of 'rows', 'batches', 'columns'"
         " (try: heronpy bench words --help)",
+    ),
+    "no keys": (
+        2,
+        "words --keys 0",
+        "invalid value for '--keys': 0 is not in the range x>=1 (try: heronpy bench words --help)",
+    ),
+    "a link that is not there": (
+        2,
+        "words --link tcp",
+        "transport.local must be one of unix, zmq, got 'tcp' (from flag --link)",
     ),
 }
 

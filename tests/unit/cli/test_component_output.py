@@ -111,3 +111,13 @@ def test_records_that_were_gone_before_they_were_shown_are_noticed(tmp_path: Pat
         OutputLine("four", "record"),
     ]
     assert output.gaps == {"printed[0]"}
+
+
+def test_tasks_that_share_a_process_share_a_log(tmp_path: Path) -> None:
+    output = ComponentOutput(LogFolder(tmp_path), printing=["printed"])
+    write(tmp_path, "tasks-1", "2026-11-17 17:36:44,858 INFO [heronpy.instances.main] runs", "by a function")
+    printed(tmp_path, "tasks-1", "a1", "('ann', 3)")
+    assert list(output.new_lines()) == [
+        OutputLine("tasks-1 | by a function", "note"),
+        OutputLine("('ann', 3)", "record"),
+    ]

@@ -266,3 +266,12 @@ def test_terminal_and_pipe_show_the_same_numbers() -> None:
         assert fact in captured.get()
         assert fact in text
     assert captured.get().rstrip().endswith("q leaves")
+
+
+def test_who_shares_a_process_is_told() -> None:
+    members = [instance("words", 0, process="tasks-1"), instance("count", 0, process="tasks-1")]
+    members += [instance("count", 1, process="tasks-2")]
+    status = TopologyStatus(name="wordcount", state="RUNNING", scheduler="local", instances=tuple(members))
+    assert status_view.headline(status, NOW) == "wordcount  RUNNING  local  fused"
+    assert status_view.shared_processes(status) == ["tasks-1: words[0], count[0]", "tasks-2: count[1]"]
+    assert status_view.shared_processes(HEALTHY) == []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import FrozenInstanceError
 
 import pytest
 
+from heronpy.connectors import Chunk
 from heronpy.connectors.collected import CollectedSink
 from heronpy.connectors.items import ItemSource
 from heronpy.connectors.printed import PrintedSink
@@ -31,6 +33,13 @@ def test_items_are_those_of_the_moment() -> None:
     values.append(3)
     assert source.values == (1, 2)
     assert ItemSource(iter([1, 2])) == source
+
+
+def test_a_chunk_may_be_made_with_the_type_of_its_records() -> None:
+    chunk = Chunk[int]("0", [1, 2], position=2, ended=True)
+    assert chunk == Chunk("0", [1, 2], position=2, ended=True)
+    with pytest.raises(FrozenInstanceError):
+        chunk.split = "1"  # type: ignore[misc]
 
 
 def test_no_parts_are_refused() -> None:

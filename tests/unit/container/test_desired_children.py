@@ -14,7 +14,15 @@ from heronpy.container.scheduler.launcher import MASTER, TopologyLauncher
 from heronpy.kernel.config import Config
 from heronpy.kernel.errors import UserError
 from heronpy.kernel.launch import TopologyLaunch
-from heronpy.kernel.plans import Component, ContainerPlan, InstancePlan, LogicalPlan, PackingPlan, Resources
+from heronpy.kernel.plans import (
+    Component,
+    ContainerPlan,
+    InstancePlan,
+    LogicalPlan,
+    PackingPlan,
+    Resources,
+    fused,
+)
 
 LARGE = Resources(cpu=2.0)
 PLAN = PackingPlan(
@@ -28,9 +36,9 @@ PLAN = PackingPlan(
 )
 
 
-def topology(**words_config: str) -> LogicalPlan:
+def topology(fuse: str = "none", **words_config: str) -> LogicalPlan:
     words = Component("words", "spout", "m.Words", 2, config=dict(words_config))
-    return LogicalPlan("t", (words, Component("count", "bolt", "m.Count", 1)))
+    return LogicalPlan("t", (words, Component("count", "bolt", "m.Count", 1)), {"topology.fuse": fuse})
 
 
 def test_container_zero_has_the_master_and_nothing_else() -> None:
@@ -53,8 +61,15 @@ def test_tasks_of_one_slot_are_one_process_that_starts_as_the_most_careful_of_th
     alone = InstancePlan(3, "count", 1)
     plan = msgspec.structs.replace(PLAN, containers=(ContainerPlan(1, (*together, alone), LARGE),))
     assert wanted_children(1, plan, topology(**{"heronpy.start": "spawn"}), "zygote")[2:] == [
-        DesiredChild("instance", "words[0]+1", 1, (1, 4), "spawn"),
+        DesiredChild("instance", "words[0]", 1, (1, 4), "spawn"),
         DesiredChild("instance", "count[1]", 3, (3,), "zygote"),
+    ]
+
+
+def test_a_process_that_tasks_come_to_and_leave_is_called_by_its_container() -> None:
+    plan = fused(topology("container"), PLAN)
+    assert wanted_children(1, plan, topology("container"), "zygote")[2:] == [
+        DesiredChild("instance", "tasks-1", 1, (1, 3))
     ]
 
 

@@ -57,7 +57,7 @@ class Container:
             os.devnull, environ={}, flags={"home": str(folder), "plugins.prometheus.port": "-1"}
         )
         sockets = folder / "s"
-        (sockets / "1").mkdir(parents=True)
+        (sockets / "1").mkdir(mode=0o700, parents=True)
         launch = TopologyLaunch("words", "x", self.config.to_plain(), str(self.work), str(sockets))
         state = LocalFsStateManager()
         state.initialize(self.config)
@@ -72,7 +72,7 @@ class Container:
         self.manager = MetricsManager(launch, child, state, self.reactor, transport)
         path = socket_path(sockets / "1", METRICS_SOCKET)
         self.task = stack.enter_context(
-            contextlib.closing(transport.dealer_ipc(path, process_identity(7, 1)))
+            contextlib.closing(transport.dealer_local(path, process_identity(7, 1)))
         )
 
     def rows(self) -> list[tuple[str, str, float]]:

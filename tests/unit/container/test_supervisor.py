@@ -139,7 +139,10 @@ def test_a_process_is_started_supervised_and_replaced_with_all_its_tasks(home: H
 
     hold_together(1, 2)
     assert len(home.started) == 4
-    hold_together(1, 2, 3)
+    hold_together(1, 2, 3)  # which it learns from the plan
+    assert (len(home.started), home.view("a").tasks) == (4, (1, 2, 3))
+    home.crash("a")
+    home.pass_time(4)
     assert (len(home.started), home.started[-1].child.tasks) == (5, (1, 2, 3))
 
 

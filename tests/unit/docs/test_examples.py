@@ -15,6 +15,7 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 #: what the file wants on its command line
 ARGUMENTS = {
     "multi_stream": ["readings"],
+    "streamlets": ["words"],
     "file_pipeline": ["in.txt", "out.txt"],
     "exactly_once": ["a.txt", "b.txt"],
 }

@@ -39,7 +39,7 @@ class Reporters:
         self._file = folder / "metrics" / "container-1.jsonl"
         config = load_config(os.devnull, environ={}, flags={"home": str(folder), "metrics.interval": "50ms"})
         sockets = folder / "s"
-        (sockets / "1").mkdir(parents=True)
+        (sockets / "1").mkdir(mode=0o700, parents=True)
         launch = TopologyLaunch("wordcount", "x", config.to_plain(), str(folder), str(sockets))
         state = open_state(config)
         stack.callback(state.close)
@@ -83,6 +83,7 @@ def count_one_of_each(counters: Counters) -> None:
     counters.executed["words", "default"] = 1
     counters.custom["mine"] = 1.0
     counters.held_up_seconds = lambda: {"count[0]": 1.0}
+    counters.event_time = lambda: (1.0, 2.0)
 
 
 def documented() -> set[Metric]:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from support.tasks.plans import edge, plan_of
 
-from heronpy.instances.process.control import Control, ProcessId
+from heronpy.instances.process.control import MOST_UNTOLD, Control, ProcessId
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.machine.addresses import CONTROL_SOCKET, METRICS_SOCKET, process_identity
 from heronpy.kernel.protocol import (
@@ -33,7 +33,7 @@ from heronpy.kernel.transport import Router, Transport
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from heronpy.instances.process.control import Control, ProcessId
+from heronpy.instances.process.control import MOST_UNTOLD, Control, ProcessId
 from heronpy.kernel.transport import Transport
 
 class NoNumber:
@@ -56,13 +56,37 @@ def test_an_instance_does_not_outlive_its_control_thread(tmp_path: Path) -> None
     assert "ArithmeticError: these numbers do not add up" in done.stderr
 
 
+def test_a_process_that_only_waits_beats_now_and_then_and_at_once_for_a_new_stream_manager(
+    tmp_path: Path,
+) -> None:
+    def beats() -> int:
+        return sum(1 for _ in iter(stream_manager.receive, None))
+
+    path = str(tmp_path / CONTROL_SOCKET)
+    with Transport() as transport:
+        stream_manager = transport.router_local(path)
+        control = Control(transport, tmp_path, ProcessId(4, 9), [4], -1, 30.0, 1.0, lambda: None)
+        for _ in range(2 * (MOST_UNTOLD + 1)):
+            control._beat_if_news()
+        assert beats() == 2
+        control.reports[4].progress.loaded_epoch = 3
+        control._beat_if_news()
+        control._beat_if_news()
+        assert beats() == 1
+        stream_manager.close()
+        stream_manager = transport.router_local(path)
+        while not (told := beats()):
+            control._on_stream_manager()
+        assert told == 1
+
+
 class Managers:
     """The control side of a process with the tasks 4, 5 and 6, and the sockets that it speaks to."""
 
     def __init__(self, folder: Path) -> None:
         self.transport = Transport()
-        self.stream_manager = self.transport.router_ipc(str(folder / CONTROL_SOCKET))
-        self.metrics_manager = self.transport.router_ipc(str(folder / METRICS_SOCKET))
+        self.stream_manager = self.transport.router_local(str(folder / CONTROL_SOCKET))
+        self.metrics_manager = self.transport.router_local(str(folder / METRICS_SOCKET))
         self._reader, self._lifeline = os.pipe()
         self.control = Control(
             self.transport, folder, ProcessId(4, 9), [4, 5, 6], self._lifeline, 30.0, 0.05, lambda: None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import struct
-import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +12,11 @@ import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.faults.hostile_bytes import judge, may_hold_a_pickle, mutations
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt
-from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored
+from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec, SerializerCodec
 from heronpy.instances.task.build import Task, build_task
@@ -81,34 +81,6 @@ GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
 }
 
 
-@st.composite
-def mutations(draw: st.DrawFn, originals: list[bytes]) -> bytes:
-    """A good message with some bytes overwritten, cut off, doubled or put in."""
-    data = bytearray(draw(st.sampled_from(originals)))
-    for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, len(data)))
-        noise = draw(st.sampled_from([b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff"]) | st.binary(max_size=8))
-        end = at + draw(st.sampled_from([0, len(noise), len(data)]))
-        data[at:end] = noise
-    return bytes(data)
-
-
-def may_hold_a_pickle(data: bytes) -> bool:
-    """Those are the user's own values, made by the topology's own code; random ones may do anything."""
-    return any(byte in data for byte in (0xC7, 0xC8, 0xC9, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8))
-
-
-def judge(decode: Callable[[bytes], object], data: bytes) -> None:
-    """Decode within a megabyte; ProtocolError is the only way to fail."""
-    tracemalloc.start()
-    try:
-        with contextlib.suppress(ProtocolError):
-            decode(data)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 20
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("kind", GOOD)
 @given(data=st.data())
 def test_noise_and_mutations_are_refused_with_one_error(kind: str, data: st.DataObject) -> None:
@@ -141,6 +113,7 @@ def test_acks_that_lie_about_how_many_they_are(whole: int, acked: int, failed: i
 @given(st.integers(0, 4), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
 def test_anchors_that_lie_about_how_many_they_are(form: int, size: int, tuples: int, rest: bytes) -> None:
     judge(lambda data: decode_anchored(data, tuples), struct.pack("<BI", form, size) + rest)
+    judge(lambda data: decode_joined(data, tuples), struct.pack("<BI", form, size) + rest)
 
 
 @pytest.mark.parametrize(

@@ -203,3 +203,45 @@ def test_the_input_has_ended_when_all_emitters_have_and_have_sent_nothing_since(
     assert not has_ended(receiver)
     end_of(receiver, 2)
     assert has_ended(receiver)
+
+
+def test_an_emitter_with_plenty_of_credit_is_told_now_and_then() -> None:
+    """At low rates a grant for each tuple would cost as much as the tuple."""
+    receiver = Receiver()
+    receiver.get(PROBE, 0)
+    receiver.link.grants.clear()
+    for number in range(20):
+        now = 10 + number / 100
+        receiver.get(DATA, number, 1)
+        receiver.inflow.on_pace(0.001, now)
+        receiver.inflow.on_consumed(SOURCE, THEIRS, 1)
+        receiver.inflow.grant_due(now)
+    assert receiver.link.grants == []
+    assert receiver.inflow.patience(10.2, longest=0.5) == pytest.approx(0.05)
+    receiver.inflow.grant_due(10.25)
+    assert receiver.link.grants == [(SOURCE, Grant(THEIRS, 20, 120))]
+    assert receiver.inflow.patience(10.25, longest=0.5) == 0.5
+
+
+def test_an_emitter_that_waits_until_all_is_done_is_told_at_once() -> None:
+    receiver = Receiver()
+    receiver.get(PROBE, 0)
+    receiver.get(DATA, 0, 3)
+    receiver.get(SIGNAL, 3, payload=encode_signal(EndOfInput()))
+    receiver.link.grants.clear()
+    receiver.inflow.on_pace(0.001, 10.0)
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 3)
+    receiver.inflow.grant_due(10.0)
+    assert receiver.link.grants == [(SOURCE, Grant(THEIRS, 3, 103))]
+
+
+def test_while_a_plan_is_replaced_everybody_is_told_at_once() -> None:
+    receiver = Receiver()
+    receiver.get(PROBE, 0)
+    receiver.get(DATA, 0, 3)
+    receiver.inflow.prepare(plan_of(edge("shuffle"), spouts=1))
+    receiver.link.grants.clear()
+    receiver.inflow.on_pace(0.001, 10.0)
+    receiver.inflow.on_consumed(SOURCE, THEIRS, 3)
+    receiver.inflow.grant_due(10.0)
+    assert receiver.link.grants == [(SOURCE, Grant(THEIRS, 3, 103))]

@@ -81,3 +81,16 @@ def test_calls_that_suddenly_block_are_made_one_at_a_time_from_then_on() -> None
         pace.measured(pace.chunk, pace.chunk * 1e-7)
     pace.measured(8, 8.0)
     assert pace.chunk == 1
+
+
+def test_a_call_that_does_not_matter_wakes_nobody_and_is_made_with_the_next_turn() -> None:
+    clock = Clock()
+    schedule = Schedule(clock)
+    made: list[str] = []
+    matters = [False]
+    schedule.every(1.0, lambda: made.append("sample"), matters=lambda: matters[0])
+    assert schedule.patience(5.0) == 5.0
+    clock.now += 3.0
+    schedule.run_due()
+    matters[0] = True
+    assert (made, schedule.patience(5.0)) == (["sample"], 1.0)

@@ -10,7 +10,7 @@ PROGRAM = """
 import os, sys
 from pathlib import Path
 from heronpy.instances.process.control import Control, ProcessId
-from heronpy.instances.process.lifecycle import ProcessLifecycle
+from heronpy.instances.process.lifecycle import ProcessOfOne
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.config import load_config
 from heronpy.kernel.launch import Child, TopologyLaunch
@@ -19,11 +19,11 @@ from heronpy.kernel.transport import Reactor, Transport
 folder, transport, reactor = Path(sys.argv[1]), Transport(), Reactor()
 plain = load_config(os.devnull, environ={}).to_plain()
 launch = TopologyLaunch("words", "x", plain, str(folder), str(folder))
-child = Child("instance", "words[0]+1", 1, 1, -1, slot=1, tasks=(1, 2))
+child = Child("instance", "words[0]", 1, 1, -1, slot=1, tasks=(1, 2))
 control = Control(transport, folder, ProcessId(1, 1), child.tasks, -1, 30.0, 1.0, reactor.wake)
-link = SocketLink(reactor, transport.dealer_ipc(str(folder / "data"), b"me"), child.tasks)
+link = SocketLink(reactor, transport.dealer_local(str(folder / "data"), b"me"))
 try:
-    ProcessLifecycle(launch, child, link, control).run()
+    ProcessOfOne(launch, child, link, control).run()
 finally:
     transport.close()
     reactor.close()
@@ -34,5 +34,6 @@ def test_a_process_with_two_tasks_is_refused_in_a_line_that_says_what_to_change(
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr.splitlines()[-1].endswith(
-        "slot 1 has 2 tasks; a process runs one (try: leave InstancePlan.slot as it is in the packing)"
+        "slot 1 has 2 tasks; a process runs one"
+        " (try: --set topology.fuse=container, or packing without InstancePlan.slot)"
     )

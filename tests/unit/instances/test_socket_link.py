@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from heronpy.instances.link import unheard
+from heronpy.instances.process.fused_links import FusedLinks
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.flow.frame import DATA
 from heronpy.kernel.flow.sender import Sender
@@ -25,9 +28,9 @@ class Ends:
         self.transport = Transport(local=local)
         self.reactor = Reactor()
         self.path = str(folder / "data")
-        self.link = SocketLink(self.reactor, self.transport.dealer_local(self.path, b"me"), [1])
+        self.link = SocketLink(self.reactor, self.transport.dealer_local(self.path, b"me"))
         self.received: list[tuple[bytes, bytes]] = []
-        self.link.deliver(1, lambda prefix, payload: self.received.append((prefix, payload)))
+        self.link.handler = lambda prefix, payload: self.received.append((prefix, payload))
 
     def listen(self) -> Router:
         return self.transport.router_local(self.path)
@@ -70,18 +73,25 @@ def test_frames_go_to_the_task_that_they_are_for_and_are_dropped_while_it_is_not
 ) -> None:
     with Transport() as transport:
         reactor, path = Reactor(), str(tmp_path / "shared")
-        link = SocketLink(reactor, transport.dealer_local(path, b"me"), [4, 5, 6])
+        socket = SocketLink(reactor, transport.dealer_local(path, b"me"))
+        links = FusedLinks(socket)
         received: list[tuple[int, bytes]] = []
 
         def take(task: int, _prefix: bytes, payload: bytes) -> None:
             received.append((task, payload))
 
-        for task in (4, 5, 6):
-            link.deliver(task, functools.partial(take, task))
+        ends = {task: links.open(task) for task in (4, 5, 6)}
+        for task, end in ends.items():
+            end.handler = functools.partial(take, task)
         router = transport.router_local(path)
-        link.send(b"hello", b"")
+        socket.send(b"hello", b"")
         while router.receive() is None:
-            link.pump(0.01)
+            links.wait(0.01)
+
+        def pump() -> None:
+            links.wait(0.5)
+            for end in ends.values():
+                end.pump(0)
 
         def arrive(*destinations: int, last: bytes = b"last") -> list[tuple[int, bytes]]:
             """All that was received before the last frame, which is for task 4."""
@@ -89,12 +99,13 @@ def test_frames_go_to_the_task_that_they_are_for_and_are_dropped_while_it_is_not
                 router.send(b"me", *SENDER.frame(DATA, destination, b"%d" % destination))
             router.send(b"me", *SENDER.frame(DATA, 4, last))
             while (4, last) not in received:
-                link.pump(0.5)
-            before, received[:] = received[:-1], []
-            return before
+                pump()
+            before = [frame for frame in received if frame != (4, last)]
+            received.clear()
+            return sorted(before)
 
-        assert arrive(6, 4, 5) == [(6, b"6"), (4, b"4"), (5, b"5")]
-        link.drop(5)
+        assert arrive(6, 4, 5) == [(4, b"4"), (5, b"5"), (6, b"6")]
+        ends[5].handler = unheard
         assert arrive(5, 6) == [(6, b"6")]
         # the first refuses, counts and logs what is for none of them
         assert arrive(99) == [(4, b"99")]
@@ -108,3 +119,19 @@ def test_a_link_stops_with_its_reactor(ends: Ends) -> None:
     ends.reactor.stop()
     assert (before, ends.link.stopping) == (False, True)
     ends.link.pump(10)
+
+
+def test_a_wait_ends_when_the_watched_descriptor_is_readable(ends: Ends) -> None:
+    ends.listen()
+    reader, writer = os.pipe()
+    assert ends.link.watch(reader)
+    os.write(writer, b"x")
+    ends.link.pump(600)
+    assert not ends.link.watch(reader), "it is readable already: waiting for it would be spinning"
+    os.read(reader, 1)
+    assert ends.link.watch(reader)
+    ends.link.pump(0)
+    os.close(reader)
+    assert not ends.link.watch(reader)
+    ends.link.pump(0)
+    os.close(writer)

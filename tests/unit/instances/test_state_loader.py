@@ -11,7 +11,8 @@ from support.tasks.plans import plan_of
 from support.tasks.shelf import Shelf
 
 from heronpy import Bolt, KeyNotOwned, Spout
-from heronpy.instances.saving.state import Saver, TaskState, load_checkpoint, load_handovers
+from heronpy.instances.saving.state import NOTES, Saver, TaskState, load_checkpoint, load_handovers
+from heronpy.instances.saving.state.encoding import encode_whole
 from heronpy.kernel.errors import CheckpointDamaged, TopologyError
 from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plans.group_owners import contiguous
@@ -117,6 +118,19 @@ def test_a_state_that_is_not_keyed_goes_by_the_index_of_its_task() -> None:
     fewer = plan_with(8, 1)
     saved = load_checkpoint(shelf, ref, fewer, 2)
     assert saved.extras == [], "nobody can tell how to put two of them together"
+
+
+def test_notes_go_to_the_same_task_and_to_no_other() -> None:
+    shelf, plan = Shelf(), plan_with(32, 3)
+    made = keepers(plan, shelf)
+    notes = {task: {NOTES: encode_whole(f"of task {task}")} for task in made}
+    ref = complete(shelf, plan, {task: keeper.save(1, notes[task]) for task, keeper in made.items()})
+    for keeper in made.values():
+        keeper.saver.close()
+    now = plan_with(32, 2)
+    loaded = [load_checkpoint(shelf, ref, now, task.id) for task in now.tasks_of("count")]
+    assert [saved.notes for saved in loaded] == [f"of task {task.id}" for task in now.tasks_of("count")]
+    assert [saved.extras for saved in loaded] == [[], []]
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut short", "gone"])

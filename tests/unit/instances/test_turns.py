@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -109,6 +110,62 @@ def test_a_source_that_dries_up_keeps_nothing_back() -> None:
     stage.step()
     stage.step()
     assert (stage.calls - emitted, stage.sent) == (2, emitted)
+
+
+def resting(stage: Stage, **answers: Callable[[Spout], float | None]) -> Callable[[], float]:
+    """A spout that has nothing to emit; what is returned lets it have a turn, and says how long it rests."""
+    stage.cost = 1.0  # it emits nothing
+    stage.task.parts.schedule._entries.clear()
+    for name, answer in answers.items():
+        setattr(type(stage.task.component), name, answer)
+
+    def step() -> float:
+        before = stage.link.patience
+        assert stage.step() is Turn.DONE
+        return round(stage.link.patience - before, 6)
+
+    return step
+
+
+def test_a_spout_that_says_when_it_is_due_is_called_then() -> None:
+    due: list[float | None] = [0.0003, 0.4, math.inf, 0.0, -1.0, 0.0003]
+    stage = Stage(SOURCE, spout)
+    step = resting(stage, due_in=lambda _: due.pop(0))
+    assert [step() for _ in range(6)] == [0.0003, 0.4, 0.5, 0.001, 0.002, 0.0003]
+
+
+def test_a_spout_that_has_had_nothing_for_long_is_asked_less_often() -> None:
+    stage = Stage(SOURCE, spout)
+    stage.now = 100.0
+    step = resting(stage)
+    rests = [step() for _ in range(30)]  # a call takes a second
+    assert rests[:8] == [0.001, 0.002, 0.004, 0.008, 0.016, 0.12, 0.14, 0.16]
+    assert rests[-1] == 0.5
+
+
+def test_a_spout_with_a_descriptor_is_called_when_that_is_readable() -> None:
+    stage = Stage(SOURCE, spout)
+    watched: list[int] = []
+
+    class WatchingLink(Link):
+        def watch(self, descriptor: int) -> bool:
+            watched.append(descriptor)
+            return len(watched) != 2  # then there is something to read, and next_tuple left it there
+
+    stage.link = WatchingLink()
+    stage.task = build_task(
+        plan_of(edge("shuffle")),
+        SOURCE,
+        1,
+        stage.link,
+        FlowSettings(),
+        lambda _: spout(stage),
+        lambda: stage.now,
+    )
+    stage.step = OneTask(stage.task, stage.link).step
+    step = resting(stage, fd=lambda _: 7)
+    assert [step() for _ in range(3)] == [0.5, 0.001, 0.5]
+    assert watched == [7, 7, 7]
 
 
 def test_a_spout_that_starts_paused_is_neither_asked_nor_told() -> None:

@@ -285,10 +285,6 @@ def test_a_package_in_the_current_folder_is_pointed_out(
             " or pip install its package",
         ),
         (
-            "from heronpy.streamlet.builder import Builder",
-            "use spouts and bolts: there is no Streamlet API, see docs/migrating-from-heron.md",
-        ),
-        (
             "import streamparse",
             "use `from heronpy import Bolt, Spout, Topology`, see docs/coming-from.md:"
             " streamparse is for Storm",

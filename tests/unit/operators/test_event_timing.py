@@ -9,7 +9,7 @@ import pytest
 
 from heronpy.operators.event_timing import EventTiming
 from heronpy.operators.failing import Failing, StepFailed
-from heronpy.pipeline.graph import EventTimeOp, Site, Step
+from heronpy.pipeline.graph import EventTimeOp, OnError, Site, Step
 from heronpy.pipeline.times import END
 from heronpy.pipeline.watermarks import ARRIVAL, BoundedDisorder, Watermarks, percentile
 
@@ -21,12 +21,23 @@ NOW = 1_800_000_000
 class Timed:
     """A step with two splits; times are in seconds."""
 
-    def __init__(self, watermarks: Watermarks, *, idle: int | None = None) -> None:
-        op = EventTimeOp(lambda value: value, watermarks, "s", None if idle is None else idle * SECOND)
-        step = Step("timed", op, (), bounded=False, site=Site("script.py", 1))
+    def __init__(
+        self,
+        watermarks: Watermarks,
+        *,
+        idle: int | None = None,
+        future: int | None = None,
+        ahead: int | None = None,
+        on_error: OnError = "fail",
+    ) -> None:
+        limits = (None if limit is None else limit * SECOND for limit in (idle, future, ahead))
+        op = EventTimeOp(lambda value: value, watermarks, "s", *limits)
+        step = Step("timed", op, (), bounded=False, site=Site("script.py", 1), on_error=on_error)
         self.rows: list[Any] = []
+        self.aside: list[Any] = []
         self.said: list[tuple[float, bool]] = []
-        self._timing = EventTiming(op, self.rows.extend, Failing(step), self._say)
+        self.failing = Failing(step, self.aside.extend if on_error == "aside" else None)
+        self._timing = EventTiming(op, self.rows.extend, self.failing, self._say)
         self._timing.read(["a", "b"])
         self.now: float = NOW
         self.wait(0)
@@ -48,6 +59,9 @@ class Timed:
 
     def end(self, split: str) -> None:
         self._timing.over(split)
+
+    def waiting(self) -> dict[str, str]:
+        return self._timing.waiting()
 
     def last(self) -> tuple[float, bool]:
         return self.said[-1]
@@ -197,3 +211,66 @@ def test_an_end_is_an_end_whether_or_not_a_split_was_silent(idle: int | None) ->
     timed.end("a")
     timed.end("b")
     assert timed.last() == (END, False)
+
+
+YEAR_2100 = 4_102_444_800
+
+
+def test_a_record_from_the_year_2100_does_not_close_the_world() -> None:
+    timed = Timed(BoundedDisorder(0), future=3600)
+    timed.give("a", NOW, YEAR_2100, NOW + 1)
+    timed.give("b", NOW + 3590)
+    assert timed.watermark() == NOW + 1
+    assert [row.value for row in timed.rows] == [NOW, NOW + 1, NOW + 3590]
+    assert timed.failing.failed == 1
+
+
+def test_without_a_limit_a_record_may_have_any_time() -> None:
+    timed = Timed(BoundedDisorder(0))
+    timed.give("a", YEAR_2100)
+    timed.give("b", YEAR_2100)
+    assert timed.watermark() == YEAR_2100
+
+
+def test_what_has_no_time_or_a_wrong_one_is_set_aside_as_of_now() -> None:
+    timed = Timed(BoundedDisorder(0), future=3600, on_error="aside")
+    timed.give("a", 1, "noon", YEAR_2100)
+    timed.give("b", 2)
+    assert [row.value for row in timed.rows] == [1, 2]
+    assert timed.watermark() == 1
+    assert [(row.time // SECOND, row.value.record, row.value.error) for row in timed.aside] == [
+        (NOW, "noon", "TypeError: 'noon' is no number: with unit='s' times are numbers"),
+        (
+            NOW,
+            YEAR_2100,
+            "ValueError: the time 2100-01-01 00:00:00+00:00 is more than 1h ahead of the clock (future='1h')",
+        ),
+    ]
+
+
+def test_a_split_that_runs_ahead_waits_until_the_slowest_has_come_after() -> None:
+    timed = Timed(BoundedDisorder(0), ahead=60)
+    timed.give("a", 1000)
+    assert timed.waiting() == {}, "what has given nothing holds back no other"
+    timed.give("b", 900)
+    assert timed.waiting() == {"a": "split 'a' is 100s ahead of 'b' and waits (ahead='1m')"}
+    timed.give("b", 950)
+    assert timed.waiting() == {"a": "split 'a' is 50s ahead of 'b' and waits (ahead='1m')"}
+    timed.give("b", 980)
+    assert timed.waiting() == {}
+    timed.give("a", 1030)
+    assert timed.waiting() == {}
+    timed.give("a", 1050)
+    assert list(timed.waiting()) == ["a"]
+    timed.end("b")
+    assert timed.waiting() == {}
+
+
+def test_a_split_that_waits_is_not_silent_and_one_that_is_idle_is_not_waited_for() -> None:
+    timed = Timed(BoundedDisorder(0), idle=30, ahead=60)
+    timed.give("b", 900)
+    timed.give("a", 1000)
+    assert list(timed.waiting()) == ["a"]
+    timed.wait(40)
+    assert timed.waiting() == {}
+    assert timed.last() == (1000, False), "b alone was asked, and is left out"

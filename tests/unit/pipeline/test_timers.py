@@ -12,15 +12,12 @@ import pytest
 from support.pipelines.scripted import ScriptedSource
 
 from heronpy import UserError
-from heronpy.kernel.plugin import UnsupportedOnRunner
 from heronpy.operators.failing import Failing
 from heronpy.operators.stamped import Stamped
 from heronpy.operators.timed_processing import TimedProcessing
 from heronpy.pipeline import Context, Pipeline, Stream, Timer, sinks, sources, tumbling
 from heronpy.pipeline.graph import ProcessOp, Site, Step
 from heronpy.pipeline.times import END, to_micros
-from heronpy.stages.found_pipeline import PlannedPipeline
-from heronpy.stages.stage_topology import topology_of
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -237,14 +234,3 @@ def test_time_that_is_not_there_is_named() -> None:
     by_length.process(list[Any], asks, on_timer=lambda s, t, c: ["never"]).write(sinks.printed())
     with pytest.raises(UserError, match="TypeError: the stream has no event time, so this timer never fires"):
         p.run()
-
-
-def test_the_engine_has_no_timers_yet() -> None:
-    p = Pipeline("p")
-    by_length = p.read(sources.items(["to"])).key_by(len)
-    by_length.process(list[Any], lambda s, w, c: [w], on_timer=lambda s, t, c: ["x"], name="timers").write(
-        sinks.printed()
-    )
-    with pytest.raises(UnsupportedOnRunner) as refused:
-        topology_of(PlannedPipeline(p), cores=2)
-    assert (refused.value.feature, refused.value.step) == ("timers", "timers")

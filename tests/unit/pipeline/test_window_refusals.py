@@ -105,13 +105,24 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         "the aggregate 'join' cannot deduct what 'counts' takes back (panes='retracting')"
         " (try: agg.count(), agg.sum(fn) or agg.mean(fn), or panes='accumulating')",
     ),
+    "dedup by event time that is not there": (
+        lambda s: s.key_by(len).dedup(within="10s"),
+        "dedup: within=… goes by event time, and 'words' has none"
+        " (try: .event_time(lambda record: record.at, lag='5s') behind read)",
+    ),
+    "splits that are ahead behind what mixes them": (
+        lambda s: s.rebalance(name="dealt").map(str).event_time(len, unit="s", lag="0s", ahead="1m"),
+        "event_time: ahead=… has no effect behind 'dealt', which does not hand on of which split its"
+        " records are (try: put event_time in front of 'dealt', or leave ahead out)",
+    ),
     "windows on both sides": (
         lambda s: joined(timed(s), lambda by_len: by_len.window(tumbling("1m"))),
         "join in windows takes two keyed streams (try: .key_by(…).window(…).join(other.key_by(…)))",
     ),
     "idle splits that are not known": (
         lambda s: s.rebalance(name="dealt").map(str).event_time(len, unit="s", lag="0s", idle="1s"),
-        "event_time: idle=… has no effect behind 'dealt', which does not hand on which split is idle"
+        "event_time: idle=… has no effect behind 'dealt', which does not hand on of which split its"
+        " records are"
         " (try: put event_time in front of 'dealt', or leave idle out)",
     ),
     "panes that repeat, together": (

@@ -25,6 +25,7 @@ from heronpy.pipeline import (
     tumbling,
 )
 from heronpy.pipeline.watermarks import ARRIVAL, SOURCE, Watermarks
+from heronpy.stages import in_process
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -260,3 +261,58 @@ def test_what_was_dropped_is_in_the_totals_with_what_would_have_kept_it() -> Non
     assert totals.late == (
         "counts: dropped 1 late record (latest 2s behind; lateness='5s' would have kept 1)",
     )
+
+
+def test_a_split_that_runs_ahead_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second half of the items has a minute from each to the next, the first a second."""
+    monkeypatch.setattr(in_process, "BATCH", 1)
+    seconds = [*range(100), *range(0, 6_000, 60)]
+    p, kept = Pipeline("p"), sinks.collected()
+    read = p.read(sources.items(list(enumerate(seconds)), parts=2))
+    read.event_time(lambda item: at(item[1]), lag="0s", ahead="10m").write(kept)
+    p.run()
+    assert sorted(kept.records) == list(enumerate(seconds))
+    slow = [place for place, (number, _) in enumerate(kept.records) if number < 100]
+    before = [second for number, second in kept.records[: slow[-1]] if number >= 100]
+    # until the slow one has ended, the other is not read further than ten minutes ahead of it
+    assert max(before) == 660
+
+
+def test_a_record_from_the_future_is_aside_and_moves_no_watermark() -> None:
+    p, kept, errors = Pipeline("p"), sinks.collected(), sinks.collected()
+    timed = by_split(p, clicks_of(("a", [1, 10**9]), ("a", [2]), ("a", [13])), future="1h", on_error="aside")
+    timed.window(tumbling("10s")).count().map(lambda r: (r.value, r.pane.timing)).write(kept)
+    timed.errors.map(lambda failed: failed.record).write(errors)
+    p.run()
+    assert (kept.records, errors.records) == ([(2, "on_time"), (1, "on_time")], [("ann", 10**9)])
+
+
+def test_duplicates_are_those_that_are_near_in_event_time() -> None:
+    p, kept = Pipeline("p"), sinks.collected()
+    source = clicks_of(("a", [1, 3, 9]), ("a", [11, 12]), ("a", [40, 31, 29]), ("a", [100]))
+    by_split(p, source).key_by(lambda click: click[0]).dedup(within="10s").write(kept)
+    p.run()
+    assert [second for _, second in kept.records] == [1, 11, 40, 29, 100]
+
+
+@pytest.mark.parametrize("batch", [1, 7, 4096])
+@pytest.mark.parametrize("parts", [1, 3])
+def test_results_do_not_depend_on_how_the_input_was_cut(
+    monkeypatch: pytest.MonkeyPatch, parts: int, batch: int
+) -> None:
+    """Records are up to 9 s out of order in their split, and each split begins where another has ended."""
+    monkeypatch.setattr(in_process, "BATCH", batch)
+    seconds = [second + 3 * (second * 7 % 4) for second in range(120)]
+    p, kept = Pipeline("p"), sinks.collected()
+    read = p.read(sources.items(seconds, parts=parts))
+    timed = read.event_time(at, lag="9s").key_by(lambda second: second % 2)
+    counts = timed.window(sliding("20s", every="10s")).count()
+    counts.map(lambda r: (r.key, (r.window.end - NOON).seconds, r.value)).write(kept)
+    p.run()
+    expected = [
+        (key, end, count)
+        for end in range(10, 160, 10)
+        for key in (0, 1)
+        if (count := sum(end - 20 <= second < end and second % 2 == key for second in seconds))
+    ]
+    assert sorted(kept.records) == sorted(expected)

@@ -6,13 +6,27 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from support.pipelines.endless import EndlessSource
 
 from heronpy import UserError
-from heronpy.pipeline import Context, Pipeline, Stream, agg, everything, sinks, sources, tumbling
-from heronpy.pipeline.triggers import at_count
+from heronpy.nexmark import NexmarkSource
+from heronpy.nexmark.queries import query
+from heronpy.pipeline import (
+    Context,
+    Pipeline,
+    Stream,
+    agg,
+    everything,
+    sessions,
+    sinks,
+    sliding,
+    sources,
+    tumbling,
+)
+from heronpy.pipeline.triggers import at_count, at_watermark, every
 from heronpy.planner.drawings import dot, mermaid, plan_json
 from heronpy.planner.explain import explained
 from heronpy.planner.planning import planned, stages
@@ -229,12 +243,62 @@ def test_the_plan_says_which_state_of_a_stream_that_never_ends_does_not_grow() -
     all_time.count(name="all").write(sinks.printed())
     by_len.window(everything(), trigger=at_count(10)).count(name="per-key").write(sinks.printed())
     clicks.key_by(hash).window(tumbling("1m")).count(name="minutes").write(sinks.printed())
+    clicks.key_by(repr).dedup(within="10s", name="first").write(sinks.printed())
     assert {stage.name: stage.state for stage in stages(planned(p.graph())) if stage.stateful} == {
         "last": "keyed, forgotten after 1m",
         "all": "one window, never closes",
         "per-key": "keyed, grows with keys",
         "minutes": "windows of keys",
+        "first": "keyed, forgotten after 10s",
     }
+
+
+def test_the_plan_says_where_event_time_comes_from_and_how_late_records_may_be() -> None:
+    p = Pipeline("p")
+    clicks = p.read(EndlessSource(), name="clicks", par=2).event_time(len, unit="s", lag="5s", idle="30s")
+    counts = clicks.key_by(len).window(tumbling("1m"), lateness="10s").count(name="count")
+    counts.write(sinks.printed())
+    assert [line.rpartition("  ")[2] for line in explained(planned(p.graph()), cores=2).splitlines()[:4]] == [
+        "watermark",
+        "per split, lag 5s, idle 30s",
+        "lowest of its inputs; lateness 10s",
+        "-",
+    ]
+
+
+def test_windows_are_counted_on_both_sides_of_an_exchange() -> None:
+    """NEXMark Q5: what the tasks of one window have found is put together where it is made, too."""
+    p = Pipeline("q5")
+    query("Q5", p, p.read(NexmarkSource(), name="events")).write(sinks.printed())
+    assert plan_of(p) == golden(
+        """
+        stage    kind   tasks  steps                                                exchange in                    state            watermark
+        events   spout  1      events → event_time → only:Bid → by_auction → bids¹  -                              split positions  per split, OfSource
+        bids     bolt   2      bids² → hottest¹                                     fields(key) from events        windows of keys  lowest of its inputs; lateness 0s
+        hottest  bolt   1      hottest² → items                                     lowest from bids               windows          lowest of its inputs; lateness 0s
+        printed  bolt   1      printed                                              local or shuffle from hottest  -                -
+        ¹ partial, in the task that makes the records  ² final, behind the exchange
+        """  # noqa: E501
+    )
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda s: s.window(sessions("1m")).count(),
+        lambda s: s.window(tumbling("1m"), trigger=at_watermark(late=at_count(2))).count(),
+        lambda s: s.window(sliding("1m", every="10s"), trigger=every("1s")).count(),
+        lambda s: s.window(tumbling("1m")).aggregate(agg.fold(str, lambda text, word: text + word)),
+        lambda s: s.window(tumbling("1m")).co_group(s),
+        lambda s: s.window(tumbling("1m")).count().late,
+    ],
+    ids=["sessions", "counting", "copies", "no combine", "two sides", "late ones are read"],
+)
+def test_windows_that_must_see_each_record_have_one_stage(step: Callable[[Any], Stream[Any]]) -> None:
+    p = Pipeline("p")
+    words = p.read(sources.items(["a"]), name="words").event_time(len, unit="s", lag="0s")
+    step(words.key_by(len)).write(sinks.printed())
+    assert "¹" not in plan_of(p)
 
 
 def test_a_pipeline_that_writes_nothing_is_refused() -> None:

@@ -7,6 +7,7 @@ import pickle
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,7 +15,10 @@ import pytest
 
 from heronpy.kernel.checkpoints.state_shapes import reshaped
 from heronpy.kernel.plans import StateShape
+from heronpy.operators.timed_processing import KeyCell
 from heronpy.pipeline import KeyedStream, Pipeline, agg, sinks, sources
+from heronpy.pipeline.triggers import at_count, at_watermark
+from heronpy.pipeline.windows import Window, Windows, sessions, sliding, tumbling
 from heronpy.planner.planning import PlannedStage, planned, stages
 from heronpy.stages.state_evolution import brought_up_to_date, shapes_of
 
@@ -53,6 +57,22 @@ def stage_of(*steps: Callable[[KeyedStream[int, int]], Any]) -> PlannedStage:
     for step in steps:
         step(by_rest).write(sinks.collected())
     return next(stage for stage in stages(planned(p.graph())) if stage.stateful)
+
+
+def timed_stage(step: Callable[[KeyedStream[int, int]], Any]) -> PlannedStage:
+    """The stage of a step behind event time."""
+    p = Pipeline("p")
+    timed = p.read(sources.items([1])).event_time(lambda n: n, unit="s", lag="0s")
+    step(timed.key_by(lambda n: n % 7)).write(sinks.collected())
+    return next(stage for stage in stages(planned(p.graph())) if stage.stateful)
+
+
+class Days(Windows):
+    """Windows of one's own."""
+
+    def assign(self, value: object, time: datetime) -> list[Window]:
+        day = time.replace(hour=0, minute=0, second=0, microsecond=0)
+        return [Window(day, day + timedelta(days=1))]
 
 
 def processing(make: Callable[..., Any], name: str = "seen") -> Callable[[KeyedStream[int, int]], Any]:
@@ -109,6 +129,38 @@ def test_parts_of_an_aggregate_that_change_their_places_are_another_state() -> N
     assert reshaped(before, shapes(agg.of(n=agg.count(), most=agg.max(int)))) == ""
     assert "of(most=max, n=count)" in reshaped(before, shapes(agg.of(most=agg.max(abs), n=agg.count())))
     assert "of(m=count, most=max)" in reshaped(before, shapes(agg.of(m=agg.count(), most=agg.max(abs))))
+
+
+WINDOWED: dict[str, Any] = {
+    "aggregate count in windows of 1m": tumbling("1m"),
+    "aggregate count in windows of 1m from 5s on": tumbling("1m", offset="5s"),
+    "aggregate count in windows of 10s every 5s, by slices": sliding("10s", every="5s"),
+    "aggregate count in sessions of 5m": sessions("5m"),
+    "aggregate count in windows by Days": Days(),
+}
+
+
+@pytest.mark.parametrize("shape", WINDOWED)
+def test_windows_are_described_by_what_is_kept_of_them(shape: str) -> None:
+    stage = timed_stage(lambda by_key: by_key.window(WINDOWED[shape]).count(name="n"))
+    assert shapes_of(stage) == {"n": StateShape(shape)}
+
+
+def test_a_trigger_keeps_something_of_its_own() -> None:
+    def shapes(trigger: Any) -> dict[str, StateShape]:
+        how = {"trigger": trigger}
+        return shapes_of(timed_stage(lambda by_key: by_key.window(tumbling("1m"), **how).count(name="n")))
+
+    by_count = "aggregate count in windows of 1m, shown by AtCount(n=3)"
+    assert shapes(at_count(3)) == {"n": StateShape(by_count)}
+    assert "shown by AtCount" in reshaped(shapes(at_watermark()), shapes(at_count(3)))
+
+
+def test_a_process_with_timers_keeps_more_than_one_without() -> None:
+    assert shapes_of(timed_stage(processing(dict))) == {"seen": StateShape("class dict with timers")}
+    cell = KeyCell(without(Plain(3), "seen", "last"))
+    brought_up_to_date({1: cell}, timed_stage(processing(Plain)))
+    assert cell.state == Plain(3)
 
 
 def without(state: Any, *names: str) -> Any:

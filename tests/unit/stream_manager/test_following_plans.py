@@ -36,7 +36,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         config = load_config(environ={}, flags={"home": str(folder)})
         sockets = folder / "s"
-        (sockets / "1").mkdir(parents=True)
+        (sockets / "1").mkdir(mode=0o700, parents=True)
         launch = TopologyLaunch("wordcount", "x", config.to_plain(), str(folder), str(sockets))
         self.state = open_state(config)
         self.put_in_force(NOW)
@@ -45,7 +45,7 @@ class Stage:
         self.manager = StreamManager(launch, child, config, self.state, self.reactor, self.here)
         self.manager.startup()
         self.far = self._start_elsewhere()
-        self.words = self.here.dealer_ipc(
+        self.words = self.here.dealer_local(
             socket_path(launch.container_sockets(1), DATA_SOCKET), process_identity(1, 1)
         )
 

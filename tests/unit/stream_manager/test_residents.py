@@ -39,6 +39,15 @@ def test_a_change_of_any_task_is_news_of_its_process() -> None:
     assert residents.on_beat(b"a", beat(1, 1, *tasks)) == Change(news=False, arrived=False)
 
 
+def test_a_process_that_gets_or_loses_a_task_is_admitted_anew() -> None:
+    residents = Residents()
+    tasks = [InstanceBeat(task=task, state="running") for task in (1, 2, 3)]
+    residents.on_beat(b"a", beat(1, 1, *tasks[:2]))
+    assert residents.on_beat(b"a", beat(1, 1, *tasks)) == Change(news=True, arrived=True)
+    assert residents.on_beat(b"a", beat(1, 1, *tasks[1:])) == Change(news=True, arrived=True)
+    assert residents.on_beat(b"a", beat(1, 1, *tasks[1:])) == Change(news=False, arrived=False)
+
+
 def test_a_successor_replaces_and_a_zombie_is_not_heard() -> None:
     residents = Residents()
     residents.on_beat(b"old", beat(1, 1))

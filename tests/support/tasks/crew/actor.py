@@ -133,7 +133,7 @@ class Actor:
     def quiet(self) -> bool:
         parts = self.task.parts
         told = parts.tracker is None or not parts.tracker.pending
-        return not self.link.arrived and not self.task.loop.has_input and parts.outbox.idle and told
+        return not self.link.arrived and not self.task.loop.has_input and parts.outbox.settling.idle and told
 
     def end(self) -> None:
         """As SIGTERM would."""

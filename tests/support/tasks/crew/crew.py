@@ -32,6 +32,7 @@ class Crew:
         seed: int,
         ledger: object,
         waiter: str = "",
+        links: Callable[[random.Random], DicedLinks] = DicedLinks,
     ) -> None:
         """The first task of `waiter`, a component, may wait inside emit(); no other may."""
         self.plan = plan
@@ -53,7 +54,7 @@ class Crew:
         self.waits = 0
         #: what happens while it does
         self.meanwhile: Callable[[], None] = self.step
-        self.links = DicedLinks(self.dice)
+        self.links = links(self.dice)
         self.loop = ManyTasks(self.links, clock=lambda: self.now)
         self.actors: dict[int, Actor] = {}
         for task in plan.tasks:
@@ -82,7 +83,7 @@ class Crew:
     def step(self) -> None:
         """A piece of somebody's work, or somebody hears of something."""
         self.now += TICK
-        task = self.dice.choice(sorted(self.actors))
+        task = self.pick()
         news = self.actors[task].news
         chance = self.dice.random()
         if chance < 0.03:
@@ -93,6 +94,10 @@ class Crew:
             news.news += 1
         elif task != self._waits:
             self.loop.step(task)
+
+    def pick(self) -> int:
+        """Whose turn it is."""
+        return self.dice.choice(sorted(self.actors))
 
     def go_on_without(self, task: int) -> None:
         """This task waits inside emit()."""

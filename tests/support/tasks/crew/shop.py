@@ -198,8 +198,11 @@ _ALL = (Orders, Relay, Count, Sink, Watch, Written, ByOddness)
 CLASSES: dict[str, type[Any]] = {cls.__name__: cls for cls in _ALL}
 
 
-def shop(parallelism: Mapping[str, int], reliability: Any) -> PhysicalPlan:
-    """orders → relay → count → sink, and watchers of orders and relay by every other grouping."""
+def shop(parallelism: Mapping[str, int], reliability: Any, schemas: Mapping[str, bytes] = {}) -> PhysicalPlan:
+    """orders → relay → count → sink, and watchers of orders and relay by every other grouping.
+
+    `schemas`: of the streams of some components, and of "named".
+    """
 
     def reads(component: str, kind: Any, *fields: str, stream: str = "default") -> tuple[Input, ...]:
         class_path = "ByOddness" if kind == "custom" else ""
@@ -209,7 +212,10 @@ def shop(parallelism: Mapping[str, int], reliability: Any) -> PhysicalPlan:
         ticks = {"topology.tick.tuple.freq.secs": 0.05} if cls == "Count" else {}
         return Component(name, "bolt", cls, parallelism.get(name, 1), inputs, outputs, ticks)
 
-    order = DeclaredStream("default", ("split", "number"))
+    order = DeclaredStream("default", ("split", "number"), schema=schemas.get("orders", b""))
+    relayed = DeclaredStream("default", ("key", "split", "number"), schema=schemas.get("relay", b""))
+    named = DeclaredStream("named", ("split", "number"), direct=True, schema=schemas.get("named", b""))
+    total = DeclaredStream("default", ("key", "total"), schema=schemas.get("count", b""))
     logical = LogicalPlan(
         "shop",
         (
@@ -218,12 +224,10 @@ def shop(parallelism: Mapping[str, int], reliability: Any) -> PhysicalPlan:
                 "relay",
                 "Relay",
                 reads("orders", "shuffle"),
-                DeclaredStream("default", ("key", "split", "number")),
-                DeclaredStream("named", ("split", "number"), direct=True),
+                relayed,
+                named,
             ),
-            bolt(
-                "count", "Count", reads("relay", "fields", "key"), DeclaredStream("default", ("key", "total"))
-            ),
+            bolt("count", "Count", reads("relay", "fields", "key"), total),
             bolt("sink", "Sink", reads("count", "fields", "key")),
             bolt("watch", "Watch", reads("orders", "all")),
             bolt("lowest", "Watch", reads("orders", "global")),

@@ -10,6 +10,7 @@ import pytest
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, Topology, TopologyBuilder
 from heronpy.instances.acking.edges import random_bits
+from heronpy.kernel.errors import TupleTooLarge
 from heronpy.testing import TopologyTest
 from heronpy.tuple import Tuple
 
@@ -199,3 +200,86 @@ def test_a_tuple_of_two_trees_ends_both() -> None:
         spout = run.component("numbers")
         assert spout.failed == [0, 1], "both trees of 0 + 1"
         assert spout.acked == list(range(2, 10))
+
+
+class Swelling(Bolt):
+    """Emits a tuple that fits no frame for every third number, says so, and goes on."""
+
+    outputs = ["number", "text"]
+
+    def initialize(self, config: dict[str, Any], context: Any) -> None:
+        self.refused: list[int] = []
+
+    def process(self, tup: Tuple) -> None:
+        text = "x" * (200_000 if tup.number % 3 == 0 else 10)
+        try:
+            self.send(tup, [tup.number, text])
+        except TupleTooLarge:
+            self.refused.append(tup.number)
+        self.ack(tup)
+
+    def send(self, tup: Tuple, values: list[Any]) -> None:
+        self.emit(values, anchors=[tup])
+
+
+class SwellingLists(Swelling):
+    """Not by the fast lane: a list in a tuple may change."""
+
+    def send(self, tup: Tuple, values: list[Any]) -> None:
+        self.emit([values[0], [values[1]]], anchors=[tup])
+
+
+class Behind(Swelling):
+    def process(self, tup: Tuple) -> None:
+        for text in ("leaves at once", "x" * 200_000, "fills the batch"):
+            try:
+                self.emit([tup.number, text], anchors=[tup])
+            except TupleTooLarge:
+                self.refused.append(tup.number)
+        self.ack(tup)
+
+
+class Collecting(Bolt):
+    def initialize(self, config: dict[str, Any], context: Any) -> None:
+        self.seen: list[int] = []
+
+    def process(self, tup: Tuple) -> None:
+        self.seen.append(tup.number)
+        self.ack(tup)
+
+
+@pytest.mark.parametrize("swelling", [Swelling, SwellingLists])
+def test_a_tree_does_not_wait_for_a_tuple_that_was_too_large_and_the_others_have_all_copies(
+    swelling: type[Swelling],
+) -> None:
+    class TooLarge(Topology):
+        numbers = Numbers.spec()
+        made = swelling.spec(inputs={numbers: Grouping.SHUFFLE})
+        left = Collecting.spec(inputs={made: Grouping.SHUFFLE})
+        right = Collecting.spec(inputs={made: Grouping.SHUFFLE})
+        config = AT_LEAST_ONCE
+
+    with TopologyTest(TooLarge, settings={"transport.frame_bytes": "64KB", "batch.tuples": 1}) as run:
+        run.run_spouts()
+        assert run.component("made").refused == [0, 3, 6, 9]
+        for reader in ("left", "right"):
+            assert run.component(reader).seen == [1, 2, 4, 5, 7, 8]
+        assert sorted(run.component("numbers").acked) == list(range(10))
+
+
+def test_a_tuple_that_comes_behind_one_too_large_has_all_its_copies_and_its_tree_ends() -> None:
+    """The error of a row that waited comes out of the emit() of another, before that is in all lanes."""
+
+    class TooLarge(Topology):
+        numbers = Numbers.spec()
+        made = Behind.spec(inputs={numbers: Grouping.SHUFFLE})
+        left = Collecting.spec(inputs={made: Grouping.SHUFFLE})
+        right = Collecting.spec(inputs={made: Grouping.SHUFFLE})
+        config = AT_LEAST_ONCE
+
+    with TopologyTest(TooLarge, settings={"transport.frame_bytes": "64KB", "batch.tuples": 2}) as run:
+        run.run_spouts()
+        assert run.component("made").refused == list(range(10))
+        for reader in ("left", "right"):
+            assert run.component(reader).seen == [number // 2 for number in range(20)]
+        assert sorted(run.component("numbers").acked) == list(range(10))

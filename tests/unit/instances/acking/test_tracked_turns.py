@@ -278,6 +278,15 @@ def test_acks_of_a_busy_bolt_travel_together_and_never_linger_for_long() -> None
     assert sum(map(_told, stage.acks)) == 1000, "with nothing left to do, nothing is kept back"
 
 
+def test_rows_made_from_the_same_tuples_are_acked_once_for_each_of_their_trees() -> None:
+    stage = Stage(BOLT, Words, Slow, batch_tuples=1000, linger=1000.0)
+    stage.component.stage = stage
+    own = Roots(SPOUT, 1, None)
+    a, b, c = own.add("a"), own.add("b"), own.add("c")
+    stage.receive_words({a: 1, b: 2}, {a: 4, b: 8}, {a: 16, b: 32, c: 64}, {a: 128, b: 255})
+    assert _merged(stage.acks) == {SPOUT: Acks([], [a, b, c], [1 ^ 4 ^ 16 ^ 128, 2 ^ 8 ^ 32 ^ 255, 64], [])}
+
+
 def test_a_bolt_that_is_told_to_end_tells_all_that_it_has_acked() -> None:
     stage = Stage(BOLT, Words, Slow, batch_tuples=1000, linger=1000.0)
     stage.component.stage = stage

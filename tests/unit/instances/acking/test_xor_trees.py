@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heronpy.instances.acking.ack_codec import Acks, decode_anchored, encode_anchored
+from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
 from heronpy.instances.acking.anchored import Anchored, Edges, joining, pairs
 from heronpy.instances.acking.roots import Over, Roots, task_of
 from heronpy.kernel.errors import ProtocolError
@@ -271,6 +271,19 @@ def test_anchors_travel_in_front_of_the_batch(each: list[Edges], batch: bytes) -
         {edge: edge} if isinstance(edge, int) else dict([edge]) if isinstance(edge, tuple) else edge
         for edge in each
     ]
+
+
+@given(each=st.lists(edges, min_size=1, max_size=20) | st.lists(st.tuples(st.just(7), number), min_size=1))
+def test_one_id_of_all_tuples_owes_what_theirs_owe(each: list[Edges]) -> None:
+    payload = encode_anchored(each, b"batch")
+    ids, _ = decode_anchored(payload, len(each))
+    whole, batch = decode_joined(payload, len(each))
+    owed: dict[int, int] = {}
+    for one in ids:
+        for root, value in one.settle().items() if one else ():
+            owed[root] = owed.get(root, 0) ^ value
+    assert batch == b"batch"
+    assert (whole.settle() if whole else {}) == owed
 
 
 numbers = st.lists(st.integers(0, 2**64 - 1), max_size=20)

@@ -16,6 +16,7 @@ from heronpy.instances.execution.many_tasks import ManyTasks
 from heronpy.instances.execution.memory_links import MemoryLinks
 from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
+from heronpy.instances.near_rows import nobody_near
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.task.build import Task, build_task
 from heronpy.testing.placing import placed
@@ -85,6 +86,8 @@ class Shape(NamedTuple):
     total: int
     batch: int
     credit: int
+    #: whether batches are handed over without a codec
+    near: bool
     seed: int
 
 
@@ -100,7 +103,7 @@ def shapes(draw: st.DrawFn) -> Shape:
     bursts = st.lists(st.integers(0, 4), min_size=len(spouts) + len(bolts), max_size=len(spouts) + len(bolts))
     return Shape(
         spouts, bolts, draw(bursts), draw(st.integers(0, 12)), draw(st.integers(1, 4)),
-        draw(st.integers(1, 4)), draw(st.integers(0, 2**32)),
+        draw(st.integers(1, 4)), draw(st.booleans()), draw(st.integers(0, 2**32)),
     )  # fmt: skip
 
 
@@ -137,9 +140,9 @@ class Loop:
             link = self.links.open(placement.id)
             task = build_task(
                 self.plan, placement.id, 1, link, settings, find, lambda: self.now, dice.randrange,
-                may_wait=False,
+                may_wait=False, near=self.links.near if shape.near else nobody_near,
             )  # fmt: skip
-            link.handler = task.on_frame
+            link.handler, link.on_batch = task.on_frame, task.exchange.on_batch
             watched = self.tasks[placement.id] = Watched(task, shape.batch)
             component: Any = task.component
             component.outbox = task.parts.outbox
@@ -157,7 +160,7 @@ class Loop:
     def _is_over(self, task: Task) -> bool:
         component: Any = task.component
         read = not isinstance(component, Source) or len(component.sent) == component.total
-        return read and not task.loop.has_input and task.parts.outbox.idle
+        return read and not task.loop.has_input and task.parts.outbox.settling.idle
 
 
 def _built(shape: Shape) -> TopologyBuilder:
@@ -205,6 +208,26 @@ class Counting:
 
     def patience(self) -> float:
         return 0.5
+
+
+def test_tasks_with_short_turns_get_as_much_time_in_a_round_as_others() -> None:
+    now, links = [0.0], MemoryLinks()
+    loop = ManyTasks(links, clock=lambda: now[0], share=1.0)
+
+    class Taking(Counting):
+        def __init__(self, seconds: float) -> None:
+            super().__init__(*[Turn.MORE] * 20)
+            self.seconds = seconds
+
+        def turn(self) -> Turn:
+            now[0] += self.seconds
+            return super().turn()
+
+    short, long, done = Taking(0.25), Taking(3.0), Counting(Turn.MORE, Turn.DONE, Turn.MORE)
+    for number, task in enumerate((short, long, done)):
+        loop.add(number, task, links.open(number))
+    loop.round()
+    assert (short.turns, long.turns, done.turns) == (4, 1, 2)
 
 
 def test_a_task_that_is_done_or_blocked_is_called_again_when_it_is_due() -> None:

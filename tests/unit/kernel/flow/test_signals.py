@@ -12,10 +12,24 @@ from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.batches import RowBatch
 from heronpy.kernel.flow.frame import SIGNAL, unseal
 from heronpy.kernel.flow.sender import Sender
-from heronpy.kernel.flow.signals import Barrier, EndOfInput, Marker, Signal, decode_signal, encode_signal
+from heronpy.kernel.flow.signals import (
+    Barrier,
+    EndOfInput,
+    Marker,
+    Signal,
+    Watermark,
+    decode_signal,
+    encode_signal,
+)
 
 NUMBERS = st.integers(0, 2**64 - 1)
-SIGNALS = st.builds(Barrier, NUMBERS) | st.builds(Marker, NUMBERS) | st.builds(EndOfInput)
+TIMES = st.integers(-(2**63), 2**63 - 1)
+SIGNALS = (
+    st.builds(Barrier, NUMBERS)
+    | st.builds(Marker, NUMBERS)
+    | st.builds(EndOfInput)
+    | st.builds(Watermark, TIMES, st.booleans())
+)
 
 
 @given(SIGNALS)
@@ -29,7 +43,7 @@ def test_a_signal_comes_back_as_it_was(signal: Signal) -> None:
     [
         (b"abc", "signal of 3 bytes instead of 9"),
         (b"\x00" * 9, "unknown signal 0"),
-        (b"\x04" + bytes(8), "unknown signal 4"),
+        (b"\x06" + bytes(8), "unknown signal 6"),
     ],
 )
 def test_bytes_that_are_no_signal_are_refused(payload: bytes, why: str) -> None:

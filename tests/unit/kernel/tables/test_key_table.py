@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.suite.needs import needs_compiled_module
 
+from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.flow import compiled
 from heronpy.kernel.flow.keys import encode_key, key_group
 from heronpy.kernel.tables.key_table import KeyTable
@@ -42,6 +43,11 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     else:
         needs_compiled_module()
     return str(request.param)
+
+
+def saved(table: KeyTable, groups: Collection[int]) -> dict[int, bytes]:
+    """Key group → its entries."""
+    return {group: part.to_bytes() for group, part in table.frozen(groups).parts().items()}
 
 
 class Model:
@@ -110,7 +116,7 @@ def do(
 
 def reloaded(table: KeyTable, model: Model, schema: Any) -> KeyTable:
     """As another task would have it, to which all groups have moved."""
-    parts = table.to_bytes(range(GROUPS))
+    parts = saved(table, range(GROUPS))
     assert set(parts) == {model.groups[key] for key in model.entries}
     another = KeyTable(schema, COUNTS, GROUPS)
     for group in sorted(parts, reverse=True):
@@ -154,7 +160,7 @@ def test_a_table_grows_and_keeps_its_keys(way: str) -> None:
     assert len(table) == len(words)
     assert table.get([pa.array([words[0], words[-1], words[9], "c"])])["count"].tolist() == [11, 11, 1, 0]
     assert table.batch()["word"].to_pylist() == words
-    parts = table.to_bytes(range(256))
+    parts = saved(table, range(256))
     other = KeyTable(WORD, {"count": np.int64}, 256)
     for part in parts.values():
         other.load(part)
@@ -198,7 +204,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(way: str) -> None:
     assert len(table) == 0
     other = KeyTable(WORD, {"count": np.int64}, 1)
     other.set(keys[:1], one)
-    (one_of_another_form,) = other.to_bytes([0]).values()
+    (one_of_another_form,) = saved(other, [0]).values()
     with pytest.raises(ValueError, match=r"^a table of word \(string\), count \(int64\) is no table of word"):
         table.load(one_of_another_form)
 
@@ -242,3 +248,51 @@ def test_the_compiled_index_stays_in_its_buffers() -> None:
     assert module.places(one, 0, 1, True, 0, homes, hashes, ends, pool, out) == (1, 1)
     with pytest.raises(ValueError, match="no room for the index"):
         module.settle(3, homes, bytearray(24))
+
+
+@pytest.mark.usefixtures("way")
+def test_a_key_of_another_task_is_refused_and_leaves_nothing_behind() -> None:
+    table = KeyTable(WORD, {"count": "int64"}, GROUPS)
+    ours = [f"word{number}" for number in range(50) if key_group(f"word{number}", GROUPS) < 4]
+    strange = next(f"word{number}" for number in range(50) if key_group(f"word{number}", GROUPS) >= 4)
+    table.owned = [group < 4 for group in range(GROUPS)]
+    table.add(pa.array(ours[:5]), {"count": 1})
+    before = table.batch()
+    with pytest.raises(KeyNotOwned, match=f"key \\['{strange}'\\] is in key group"):
+        table.add(pa.array([ours[0], ours[9], strange]), {"count": 1})
+    assert table.batch() == before
+    table.add(pa.array(ours), {"count": 1})
+    counts = dict(zip(ours, table.get(pa.array(ours))["count"].tolist(), strict=True))
+    assert counts == {word: 2 if word in ours[:5] else 1 for word in ours}
+
+
+@pytest.mark.usefixtures("way")
+def test_a_table_knows_the_groups_that_have_changed() -> None:
+    table = KeyTable(WORD, {"count": "int64"}, GROUPS)
+    words = [f"word{number}" for number in range(50)]
+    groups = {word: key_group(word, GROUPS) for word in words}
+    table.add(pa.array(words), {"count": 1})
+    assert table.changed_groups() == sorted(set(groups.values()))
+    table.forget_changes(range(GROUPS))
+    assert not table.is_changed
+    table.get(pa.array(words))
+    assert not table.is_changed
+    table.set(pa.array(words[:2]), {"count": 5})
+    table.remove(pa.array(words[7:8]))
+    assert table.changed_groups() == sorted({groups[word] for word in (words[0], words[1], words[7])})
+    table.drop_groups([groups[words[0]]])
+    assert table.is_changed
+
+
+@pytest.mark.usefixtures("way")
+def test_what_is_frozen_stays_as_it_was_while_the_table_changes() -> None:
+    table = KeyTable(WORD, {"count": "int64"}, GROUPS)
+    words = [f"word{number}" for number in range(300)]
+    table.add(pa.array(words[:100]), {"count": 1})
+    frozen = table.frozen(range(GROUPS))
+    for begin in range(0, 300, 3):
+        table.add(pa.array(words[begin : begin + 3]), {"count": 7})
+    table.remove(pa.array(words[:10]))
+    rows = [row for part in frozen.parts().values() for row in part.entries.to_pylist()]
+    assert sorted((row["word"], row["count"]) for row in rows) == sorted((word, 1) for word in words[:100])
+    assert KeyTable(WORD, {"count": "int64"}, GROUPS).frozen(range(GROUPS)).parts() == {}

@@ -376,6 +376,8 @@ def test_a_last_message_still_leaves_and_closing_gives_everything_back(links: Li
             closing.start()
             other.until(lambda: len(arrived) == 2)
             closing.join()
+            # join() returns while the system still counts the thread
+            other.until(lambda: not os.path.exists(f"/proc/self/task/{closing.native_id}"))
             assert arrived[1] == [b"me", last]
         other.close(router)
         other.end()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from heronpy.kernel.transport import Reactor
+from heronpy.kernel.transport.descriptors import raise_limit
 
 
 @pytest.fixture
@@ -200,3 +204,36 @@ def test_closing_gives_the_descriptor_back_and_a_late_wake_touches_nobody_elses(
         os.read(reader, 8)
     os.close(reader)
     os.close(writer)
+
+
+def test_a_wait_may_be_shorter_than_a_millisecond(
+    reactor: Reactor, pipes: list[Pipe], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """poll() has whole milliseconds: a spout that is due in 0.3 would be called in one."""
+    waits: list[float] = []
+    select_ = select.select
+
+    def noting(*asked: Any) -> Any:
+        waits.append(asked[3])
+        return select_(*asked)
+
+    monkeypatch.setattr(select, "select", noting)
+    reactor.register(pipes[0].reader, pipes[0].drain)
+    reactor.turn(0.0003)
+    pipes[0].fill()
+    reactor.turn(0.0004)
+    assert waits == [0.0003, 0.0004]
+    assert not select_([pipes[0].reader], [], [], 0)[0], "it was served"
+
+
+def test_descriptors_beyond_the_reach_of_select_are_waited_for_as_well(
+    reactor: Reactor, pipes: list[Pipe]
+) -> None:
+    raise_limit()
+    high = fcntl.fcntl(pipes[0].reader, fcntl.F_DUPFD_CLOEXEC, 1024)
+    reactor.register(high, pipes[0].drain)
+    pipes[0].fill()
+    reactor.turn(0.01)
+    assert not select.select([pipes[0].reader], [], [], 0)[0], "it was served"
+    reactor.unregister(high)
+    os.close(high)

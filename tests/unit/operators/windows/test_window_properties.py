@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pickle
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.pipelines.counted_aggregate import counted
 from support.pipelines.window_script import SECOND, WindowScript, op_of
 
 from heronpy.pipeline import Aggregate, agg
@@ -144,23 +144,6 @@ def test_modes_agree_and_no_trigger_loses_a_record(
         for (key, _), value in last_panes(panes("accumulating")).items():
             sums[key] += value
         assert sums == retracted
-
-
-def counted(aggregate: Aggregate[Any, Any, Any], calls: Counter[str]) -> Aggregate[Any, Any, Any]:
-    """The aggregate, with its operations counted."""
-
-    def counting(word: str) -> Callable[..., Any] | None:
-        function = getattr(aggregate, word)
-
-        def call(*arguments: Any) -> Any:
-            calls[word] += 1
-            return function(*arguments)
-
-        return None if function is None else call
-
-    words = ("add", "combine", "deduct")
-    functions: dict[str, Any] = {word: counting(word) for word in words}
-    return dataclasses.replace(aggregate, **functions)
 
 
 def _update(one: Counter[int], other: Counter[int]) -> Counter[int]:

@@ -1,0 +1,129 @@
+"""The tables of a keyed state: opened by the user's code, saved and moved by key group like the mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from heronpy.column_schema import Schema, pyarrow
+from heronpy.errors import DefinitionError
+from heronpy.instances.saving.state.encoding import encode_table
+from heronpy.instances.saving.state.ownership import Owning
+from heronpy.kernel.tables.key_table import FrozenTable, KeyTable
+
+#: key groups that are encoded at a time
+_GROUPS: Final = 16
+
+#: table → key group → its entries, as they were saved
+SavedTables = Mapping[str, Mapping[int, bytes]]
+
+
+class Tables:
+    """By name. What was saved of a table waits here until the table is opened."""
+
+    def __init__(self, owning: Owning, key_types: Callable[[Schema | None], Any]) -> None:
+        """`key_types`: the Arrow schema of a table's keys, given what the user says of it."""
+        self._owning = owning
+        self._key_types = key_types
+        self._open: dict[str, KeyTable] = {}
+        self._shapes: dict[str, tuple[Any, Mapping[str, Any]]] = {}
+        self._waiting: dict[str, dict[int, bytes]] = {}
+
+    def open(self, name: str, keys: Schema | None, values: Mapping[str, Any]) -> KeyTable:
+        """The table of this name, always the same; DefinitionError if it had another form before."""
+        pyarrow()
+        if not values:
+            msg = f"table {name!r} needs at least one column of values"
+            raise DefinitionError(msg, hint=f"self.state.table({name!r}, count='int64')")
+        shape = self._key_types(keys), dict(values)
+        if self._shapes.setdefault(name, shape) != shape:
+            msg = f"table {name!r} was opened with {self._shapes[name]}, and now with {shape}"
+            raise DefinitionError(msg)
+        if name not in self._open:
+            table = self._open[name] = KeyTable(shape[0], shape[1], self._owning.groups)
+            table.owned = self._owning.owned_groups()
+            self._load(name, table, self._waiting.pop(name, {}))
+        return self._open[name]
+
+    def __len__(self) -> int:
+        """Entries of all tables that are open."""
+        return sum(map(len, self._open.values()))
+
+    def use_ownership(self, owning: Owning) -> None:
+        self._owning = owning
+        for table in self._open.values():
+            table.owned = owning.owned_groups()
+
+    def replace(self, groups: Collection[int], saved: SavedTables) -> None:
+        """Replace these groups of all tables by what was saved of them."""
+        for name in saved:
+            if name not in self._open:
+                self._waiting.setdefault(name, {})
+        for waiting in self._waiting.values():
+            for group in groups:
+                waiting.pop(group, None)
+        for table in self._open.values():
+            table.drop_groups(groups)
+        for name, found in saved.items():
+            if name in self._open:
+                self._load(name, self._open[name], found)
+            else:
+                self._waiting[name].update(found)
+
+    def _load(self, name: str, table: KeyTable, saved: Mapping[int, bytes]) -> None:
+        owned, table.owned = table.owned, None  # what has moved away stays until it is dropped
+        try:
+            for data in saved.values():
+                table.load(data)
+        except ValueError as error:
+            msg = f"table {name!r} was saved in another form: {error}"
+            raise DefinitionError(msg, hint="give the table another name, or open it as it was") from error
+        finally:
+            table.owned = owned
+        table.forget_changes(saved)
+
+    def changed(self) -> set[int]:
+        """Groups in which something may have changed since the last snapshot."""
+        return {group for table in self._open.values() for group in table.changed_groups()}
+
+    @property
+    def unchanged(self) -> bool:
+        """Safe from any thread."""
+        return not any(table.is_changed for table in list(self._open.values()))
+
+    def freeze(self, groups: Collection[int], *, keep_changes: bool) -> TableImages:
+        """These groups of all tables as they are now: numbers are copied, keys never change."""
+        frozen = {name: table.frozen(groups) for name, table in self._open.items()}
+        if not keep_changes:
+            for table in self._open.values():
+                table.forget_changes(groups)
+        waiting = [
+            (group, encode_table(name, data))
+            for name, found in self._waiting.items()
+            for group, data in found.items()
+            if group in set(groups)
+        ]
+        return TableImages(frozen, waiting)
+
+
+class TableImages:
+    """Tables that are being encoded, some groups at a time."""
+
+    def __init__(self, frozen: Mapping[str, FrozenTable], waiting: list[tuple[int, bytes]]) -> None:
+        self._left = self._encoded(frozen, waiting)
+
+    def next_chunk(self) -> list[tuple[int, bytes]]:
+        """Groups, and their entries as a chunk each; nothing when there are no more."""
+        return next(self._left, [])
+
+    @staticmethod
+    def _encoded(
+        frozen: Mapping[str, FrozenTable], waiting: list[tuple[int, bytes]]
+    ) -> Iterator[list[tuple[int, bytes]]]:
+        if waiting:
+            yield waiting
+        for name, table in frozen.items():
+            parts = iter(table.parts().items())
+            while some := list(islice(parts, _GROUPS)):
+                yield [(group, encode_table(name, part.to_bytes())) for group, part in some]

@@ -1,0 +1,126 @@
+"""A stage behind an exchange that goes by time: windows, timers, triggers, or records that get their time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from heronpy.operators.event_timing import SplitTime
+from heronpy.pipeline.times import BEGINNING, END
+from heronpy.stages.tasks.stage_bolt import StageBolt
+from heronpy.state import KeepsNotes
+from heronpy.tuple import Tuple
+
+if TYPE_CHECKING:
+    from heronpy.context import TopologyContext
+
+#: the key of a cell of no step: how far a task without keys has come
+WATERMARK: Final = "watermark"
+
+
+#: what a task gets of all records: one of so many tasks, with these key groups
+Share: TypeAlias = tuple[int, tuple[int, ...]]
+#: behind an exchange splits are not known: all that a task gets is one
+ALL: Final = ""
+
+
+class TimedStageBolt(KeepsNotes, StageBolt):
+    """Does what is due when its input has come further, and only then says so behind its own rows.
+
+    How far the records have come that a step gives their event time is known per task: it is saved for the
+    same task, and found anew where the task gets other records.
+    """
+
+    #: its share when it was saved, and how far the records of each step had come
+    _noted: tuple[Share, dict[str, SplitTime]] | None = None
+
+    def notes(self) -> object:
+        return (self._share, self._logic.split_times(ALL)) if self._logic.gives_time else None
+
+    def init_notes(self, notes: Any) -> None:
+        self._noted = notes
+
+    def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
+        super().initialize(config, context)
+        self._said: tuple[tuple[int, bool], dict[str, tuple[int, bool]]] | None = None
+        #: how far the task has come, as it was saved: the engine saves that for keys, and this one has none
+        self._saved = BEGINNING
+        if not self.keyed and (cell := self.state.get(WATERMARK)) is not None:
+            self._saved = cell[""]
+        self._logic.reload()
+        self._logic.advance_all(self._saved)
+        self._share = _share_of(context)
+        if self._noted is not None and self._logic.gives_time:
+            self._go_on(*self._noted)
+
+    def _go_on(self, share: Share, times: dict[str, SplitTime]) -> None:
+        self._logic.clock(self.delegate.processing_time())
+        self._logic.read([ALL], {ALL: times})
+        if share != self._share:
+            self._logic.share_anew()
+        self._logic.advance_all(self._saved)
+        self._say()
+
+    def process_batch(self, tuples: list[Tuple]) -> None:
+        self._judge()
+        if self._logic.goes_by_clock:
+            self._logic.clock(self.delegate.processing_time())
+        super().process_batch(tuples)
+        self._say()
+
+    def on_watermark(self, at: int, idle: bool) -> None:
+        """The input has come so far: all of it, whatever its keys."""
+        self._judge()
+        self._logic.advance_all(max(at, self._saved), idle=idle)
+        self._say(anew=True)
+
+    def on_clock(self, now: int) -> None:
+        """Processing time has come to what was due."""
+        self._judge()
+        self._logic.clock(now)
+        self._say()
+
+    def due(self) -> int | None:
+        """The processing time for which a step waits."""
+        return self._logic.due
+
+    def _judge(self) -> None:
+        self._logic.judge_by(self.watermark_of if self.watermarks_differ else None)
+
+    def _say(self, *, anew: bool = False) -> None:
+        """How far its rows have come, if that is news."""
+        lowest, further = self._logic.lowest, self._logic.further
+        if lowest is not None and (anew or (lowest, further) != self._said):
+            self._said = lowest, further
+            self.delegate.emit_watermark(*lowest, further)
+
+    def end_of_input(self) -> None:
+        self._logic.advance_all(END)  # also where a task had nothing to say
+        super().end_of_input()
+        self._say()
+
+    def on_plan_change(self, context: TopologyContext) -> None:
+        super().on_plan_change(context)
+        self._logic.reload()
+        if self._logic.gives_time:
+            if (share := _share_of(context)) != self._share:
+                self._share = share
+                self._logic.share_anew()
+            self._say(anew=True)  # the others hear first how far what is theirs now has come
+
+    def pre_save(self, checkpoint_id: str) -> None:
+        super().pre_save(checkpoint_id)
+        if not self.keyed and self._stage.stateful:
+            self.state[WATERMARK] = {"": self._logic.floor}
+
+
+def _share_of(context: TopologyContext) -> Share:
+    plan, component = context.plan, context.get_component_id()
+    owners = plan.key_groups.get(component, ())
+    own = tuple(group for group, owner in enumerate(owners) if owner == context.get_task_id())
+    return len(plan.tasks_of(component)), own
+
+
+class TimedKeyedStageBolt(TimedStageBolt):
+    """… and whose state is by key."""
+
+    keyed = True

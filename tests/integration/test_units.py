@@ -1,0 +1,82 @@
+"""Rows, batches and columns, fused and not, over both kinds of links: the account of all numbers is exact.
+
+A run is scaled 2 → 4 → 1 → 3 while numbers flow and processes are killed; then every number is held against
+the ledger or the committed files. A few cells run with all tests. `make chaos` runs the whole matrix, each
+cell with a million numbers and CHAOS_KILLS kills.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.faults.fire import SEED
+from support.running.engine import Engine
+from support.running.unit_run import Load, UnitCell, UnitRun, numbers_by_key, seen_by_key
+
+WHOLE = "CHAOS_KILLS" in os.environ
+KILLS = int(os.environ.get("CHAOS_KILLS", "1"))
+#: for a busy machine, where a short timeout makes numbers come again before they had a chance to be counted
+LOAD = Load(1_000_000, 10_000, 500, "30") if WHOLE else Load(8_000, 1_000, 50, "5")
+MODES = ["ATMOST_ONCE", "ATLEAST_ONCE", "EFFECTIVELY_ONCE"]
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout((900 if WHOLE else 400) + 60 * KILLS)]
+
+#: spouts and bolts that meet in a topology: the same unit, and rows or batches on one side of columns
+UNITS = [
+    ("rows", "rows"),
+    ("batches", "batches"),
+    ("columns", "columns"),
+    ("rows", "columns"),
+    ("columns", "rows"),
+    ("batches", "columns"),
+    ("columns", "batches"),
+]
+MATRIX = [
+    (UnitCell(*units, fuse, links), mode)
+    for units, fuse, links, mode in itertools.product(UNITS, ["none", "container"], ["unix", "zmq"], MODES)
+]
+#: each unit, of spouts and of bolts, and each guarantee meets both links, and is fused and not
+FEW = [
+    (UnitCell("rows", "rows", "none", "zmq"), "ATMOST_ONCE"),
+    (UnitCell("batches", "batches", "container", "zmq"), "ATMOST_ONCE"),
+    (UnitCell("columns", "rows", "container", "unix"), "ATLEAST_ONCE"),
+    (UnitCell("columns", "columns", "none", "zmq"), "EFFECTIVELY_ONCE"),
+    (UnitCell("batches", "batches", "none", "unix"), "ATLEAST_ONCE"),
+    (UnitCell("rows", "columns", "container", "unix"), "EFFECTIVELY_ONCE"),
+]
+
+
+@pytest.mark.parametrize(("cell", "mode"), MATRIX if WHOLE else FEW, ids=str)
+def test_every_number_is_accounted_for(engine: Engine, tmp_path: Path, cell: UnitCell, mode: str) -> None:
+    print(f"{cell} {mode}: seed {SEED}, {KILLS} kills")
+    dice = random.Random(f"{cell} {mode} {SEED}")
+    run = UnitRun(engine, tmp_path, cell, mode, LOAD)
+    assert run.overtakings() == 0
+    shots = Counter(dice.choice(range(3)) for _ in range(KILLS))
+    for turn, counters in enumerate((4, 1, 3)):
+        run.scale(counters)
+        for _ in range(shots[turn]):
+            run.kill_one(dice.choice(run.roles()), dice)
+    run.finish()
+
+    entries, sent = run.arrived(), run.sent()
+    often = Counter(entry.number for entry in entries)
+    lost, (least, most) = len(sent - often.keys()), run.lost()
+    print(f"{len(sent)} numbers, {len(entries)} arrived, {lost} lost of {least} to {most}")
+    assert len(sent) >= LOAD.least
+    assert often.keys() <= sent
+    if mode == "ATMOST_ONCE":
+        assert set(often.values()) == {1}
+        assert least <= lost <= most + run.notes * LOAD.burst
+    elif mode == "ATLEAST_ONCE":
+        assert lost == 0
+    else:
+        assert lost == 0
+        assert set(often.values()) == {1}
+        assert seen_by_key(entries) == numbers_by_key(sent)
+    run.end()
