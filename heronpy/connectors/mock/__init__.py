@@ -1,0 +1,1 @@
+"""Apache Heron's generators of made-up elements, for its streamlets."""

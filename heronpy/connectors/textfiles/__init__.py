@@ -1,0 +1,1 @@
+"""Apache Heron's generator of the lines of files, for its streamlets."""
