@@ -1,6 +1,6 @@
 """Key groups per second: of Python values row by row, and of Arrow columns, hashed in Python and in C.
 
-python bench/column_keys.py [--rounds 7]
+python -m bench.column_keys [--rounds 7]
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from measure import machine, spread
 
+from bench.arithmetic import machine, spread
 from heronpy.kernel.flow import compiled
 from heronpy.kernel.flow.column_keys import key_groups
 from heronpy.kernel.flow.column_split import split

@@ -1,12 +1,11 @@
-"""What heronpy costs while it does nothing, and how long it takes to start.
+"""How long heronpy takes to start.
 
-python bench/footprint.py [--rounds 5]
+python -m bench.footprint [--rounds 5]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import resource
@@ -16,13 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import psutil
-from measure import machine, spread
+from bench.arithmetic import machine, spread
 
 HERE = Path(__file__).parent
 COMMAND = str(Path(sys.executable).parent / "heronpy")
-#: seconds over which an idle instance is watched
-WATCHED = 10.0
 
 
 def help_cpu() -> float:
@@ -45,26 +41,6 @@ def submit_seconds() -> float:
     return spent
 
 
-def idle() -> tuple[list[float], list[float]]:
-    """Proportional memory in MB and share of a core in percent, per idle instance."""
-    with tempfile.TemporaryDirectory(prefix="hb-") as home:
-        environment = {**os.environ, "HERONPY_HOME": home}
-        submit = [COMMAND, "submit", str(HERE / "topologies" / "idle.py")]
-        subprocess.run(submit, env=environment, check=True, capture_output=True)
-        try:
-            status = [COMMAND, "status", "Idle", "-o", "json"]
-            done = subprocess.run(status, env=environment, check=True, capture_output=True)
-            processes = [psutil.Process(instance["pid"]) for instance in json.loads(done.stdout)["instances"]]
-            time.sleep(3)  # start-up is over
-            before = [sum(process.cpu_times()[:2]) for process in processes]
-            time.sleep(WATCHED)
-            after = [sum(process.cpu_times()[:2]) for process in processes]
-            memory = [proportional_mb(process.pid) for process in processes]
-        finally:
-            subprocess.run([COMMAND, "kill", "--all"], env=environment, check=True, capture_output=True)
-    return memory, [100 * (b - a) / WATCHED for a, b in zip(before, after, strict=True)]
-
-
 def proportional_mb(pid: int) -> float:
     found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     assert found is not None
@@ -78,9 +54,6 @@ def main() -> None:
     print(machine())
     print(f"heronpy --help, CPU seconds: {spread([help_cpu() for _ in range(rounds)])}; goal: 0.2")
     print(f"submit to RUNNING, seconds: {spread([submit_seconds() for _ in range(rounds)])}; goal: about 2")
-    memory, cpu = idle()
-    print(f"idle instance, proportional MB: {spread(memory)}; goal: under 15")
-    print(f"idle instance, percent of a core: {spread(cpu)}; goal: under 1")
 
 
 if __name__ == "__main__":

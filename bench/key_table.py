@@ -1,6 +1,6 @@
 """What one word costs a count: in a dict word by word, and in a table of columns, in Python and in C.
 
-450,000 words, batches of 10,000, once all of them are known. python bench/key_table.py [--rounds 7]
+450,000 words, batches of 10,000, once all of them are known. python -m bench.key_table [--rounds 7]
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from measure import machine, spread
 
+from bench.arithmetic import machine, spread
 from heronpy.kernel.flow import compiled
 from heronpy.kernel.tables.key_table import KeyTable
 
@@ -68,7 +68,8 @@ def main() -> None:
 
 def snapshot(table: KeyTable) -> float:
     begun = time.process_time()
-    table.to_bytes(range(256))
+    for part in table.frozen(range(256)).parts().values():
+        part.to_bytes()
     return (time.process_time() - begun) * 1e9 / VOCABULARY
 
 

@@ -1,6 +1,6 @@
 """What a plan of many tasks costs: its size in the state tree, making and reading it, and building a task.
 
-python bench/large_plans.py [--tasks 100 1000 10000] [--rounds 5]
+python -m bench.large_plans [--tasks 100 1000 10000] [--rounds 5]
 
 Half of the tasks are spouts, half are bolts that read them by key: every spout task sends to every bolt task.
 """
@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from measure import machine
-
+from bench.arithmetic import machine
 from heronpy import Bolt, Spout
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.task.build import build_task

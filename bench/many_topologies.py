@@ -1,6 +1,6 @@
 """Many small topologies side by side in one home, within the limits that Linux gives a user by default.
 
-python bench/many_topologies.py [NUMBER] [--step 10]
+python -m bench.many_topologies [NUMBER] [--step 10]
 
 A row after every STEP topologies: how long submit (until RUNNING), list and status took, and what all of them
 take at rest. At the end all are killed, one command.
@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-from footprint import proportional_mb
-from measure import machine
+
+from bench.arithmetic import machine
+from bench.footprint import proportional_mb
 
 TOPOLOGY = Path(__file__).parent / "topologies" / "smallest.py"
 COMMAND = str(Path(sys.executable).parent / "heronpy")

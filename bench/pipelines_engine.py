@@ -1,6 +1,6 @@
 """A pipeline's word count on the engine against the same count by a spout and a bolt: CPU time.
 
-python bench/pipelines_engine.py [--words 3000000] [--rounds 5]
+python -m bench.pipelines_engine [--words 3000000] [--rounds 5]
 
 A ratio is how many times as cheap as the spout and the bolt a pipeline is; the goal is level, within the
 spread of the spout and the bolt against themselves. Beside it, a pipeline whose aggregate cannot be combined,
@@ -18,8 +18,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from measure import alternate, machine, ratios, spread
-from word_count import COMMAND, HERE, cpu_seconds
+from bench.arithmetic import alternate, machine, ratios, spread
+from bench.sides.engine_run import TOPOLOGIES
+from bench.sides.word_sides import HERONPY
+from heronpy.kernel.machine.cpu import cpu_seconds_of
 
 #: different words of a long text, and of the word count in Heron's paper
 TEXT, PAPER = 20_000, 450_000
@@ -34,20 +36,26 @@ def cost(form: str, words: int, vocabulary: int) -> float:
         found.mkdir()
         environment = {**os.environ, "HERONPY_HOME": f"{folder}/home"}
         arguments = [str(found), form, str(words), str(vocabulary)]
-        submit = [COMMAND, "submit", str(HERE / "topologies" / "counted_words.py"), *arguments]
+        submit = [HERONPY, "submit", str(TOPOLOGIES / "counted_words.py"), *arguments]
         subprocess.run(submit, env=environment, check=True, capture_output=True)
         try:
-            before = cpu_seconds(folder)
+            before = _spent(folder)
             (found / "go").touch()
             until = time.monotonic() + PATIENCE
             while (counted := counted_in(found)) < words:
                 assert time.monotonic() < until, f"{form}: {counted} of {words}"
                 time.sleep(0.05)
-            spent = cpu_seconds(folder) - before
+            spent = _spent(folder) - before
         finally:
-            subprocess.run([COMMAND, "kill", "--all"], env=environment, check=True, capture_output=True)
+            subprocess.run([HERONPY, "kill", "--all"], env=environment, check=True, capture_output=True)
     assert counted == words, f"{form}: {counted} of {words}"
     return spent / words * 1e6
+
+
+def _spent(folder: str) -> float:
+    """CPU seconds of all processes of the topology so far."""
+    mark = os.fsencode(folder)
+    return cpu_seconds_of(lambda line: mark in line)
 
 
 def counted_in(folder: Path) -> int:

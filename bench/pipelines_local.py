@@ -1,6 +1,6 @@
 """Pipelines on the runner `local` against plain Python loops over the same records: CPU time, wall clock.
 
-python bench/pipelines_local.py [--events 200000] [--rounds 7]
+python -m bench.pipelines_local [--events 200000] [--rounds 7]
 
 A ratio is how many times as fast as the loop a pipeline is; the goal is 0.6 of CPU time, which other work on
 the machine disturbs less. The last line of each query is the loop against itself: a figure that is nearer to
@@ -13,10 +13,10 @@ import argparse
 import gc
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from measure import alternate, machine, ratios, spread
-
+from bench.arithmetic import alternate, machine, ratios, spread
 from heronpy import Pipeline
 from heronpy.connectors import Source
 from heronpy.nexmark import Bid, Event, GeneratorConfig
@@ -86,7 +86,7 @@ def main() -> None:
     gc.freeze()
     for name, loop in LOOPS.items():
         assert pipeline(name, source) == loop(events)
-        compare(name, asked.rounds, lambda loop=loop: loop(events), lambda name=name: pipeline(name, source))
+        compare(name, asked.rounds, partial(loop, events), partial(pipeline, name, source))
 
 
 def compare(

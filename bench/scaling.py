@@ -1,6 +1,6 @@
 """How long scaling holds up a running word count: 2 → 4 → 1 → 3 counters at full speed, effectively once.
 
-python bench/scaling.py [--keys 1000 100000 1000000] [--rounds 3]
+python -m bench.scaling [--keys 1000 100000 1000000] [--rounds 3]
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure import machine, spread
-from word_count import COMMAND, HERE
+from bench.arithmetic import machine, spread
+from bench.sides.engine_run import TOPOLOGIES
+from bench.sides.word_sides import HERONPY
 
 STEPS = (4, 1, 3, 2)
 #: seconds of ordinary life before the first change, and after each
@@ -29,11 +30,11 @@ def pauses(keys: int, rounds: int) -> dict[int, list[float]]:
 
         def run(*arguments: str) -> str:
             done = subprocess.run(
-                [COMMAND, *arguments], env=environment, check=True, capture_output=True, text=True
+                [HERONPY, *arguments], env=environment, check=True, capture_output=True, text=True
             )
             return done.stdout
 
-        topology = str(HERE / "topologies" / "saved_words.py")
+        topology = str(TOPOLOGIES / "saved_words.py")
         run(
             "submit",
             topology,

@@ -1,6 +1,6 @@
 """A bolt slowed tenfold under a full-speed spout: memory, rates, recovery, and the path beside it.
 
-python bench/slow_bolt.py [--seconds 60]
+python -m bench.slow_bolt [--seconds 60]
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-from measure import machine
 
+from bench.arithmetic import machine
 from heronpy.kernel.config import load_config
 from heronpy.kernel.master.client import MasterClient
 from heronpy.kernel.plugin.opening import open_state

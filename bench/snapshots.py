@@ -1,6 +1,6 @@
 """What a snapshot of a large state costs: the longest stop, the whole time, and more for each tuple.
 
-python bench/snapshots.py [--keys 1000000] [--rounds 5]
+python -m bench.snapshots [--keys 1000000] [--rounds 5]
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from measure import alternate, machine, ratios, spread
-
+from bench.arithmetic import alternate, machine, ratios, spread
 from heronpy import Bolt, Grouping, Spout, Topology
-from heronpy.instances.process.lifecycle import GC_THRESHOLDS
+from heronpy.instances.process.task_lifecycle import GC_THRESHOLDS
 from heronpy.instances.saving.state import Saver, TaskState
 from heronpy.kernel.config import Config
 from heronpy.kernel.plugin.checkpoint_store import CheckpointStore

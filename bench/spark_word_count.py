@@ -1,6 +1,6 @@
 """A pipeline's word count on Spark against hand-written PySpark code over RDDs, in the same session.
 
-python bench/spark_word_count.py [--lines 400000] [--rounds 5] [--master local[2]]
+python -m bench.spark_word_count [--lines 400000] [--rounds 5] [--master local[2]]
 
 A ratio is how many times as fast as the RDD code the pipeline is, by the clock; the goal is 0.8, the aim 1.5.
 The last ratio is the RDD code against itself: a figure nearer to its goal than that spread is undecided.
@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import alternate, machine, ratios, spread
-
+from bench.arithmetic import alternate, machine, ratios, spread
 from heronpy import Pipeline
 from heronpy.kernel import plans
 from heronpy.kernel.config import load_config

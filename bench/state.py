@@ -1,6 +1,6 @@
 """What `self.state` costs a bolt per tuple, against a dict of its own: one get and one set, 100,000 words.
 
-python bench/state.py [--rounds 9]
+python -m bench.state [--rounds 9]
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
-from measure import alternate, machine, spread
-
+from bench.arithmetic import alternate, machine, spread
 from heronpy import Bolt, Grouping, Spout, Topology
 from heronpy.testing import TopologyTest
 

@@ -1,6 +1,6 @@
 """Forwarding, per CPU-second of the Stream Manager: the production loop against one that opens every batch.
 
-python bench/stream_manager.py [--rounds 10] [--frames 4000]
+python -m bench.stream_manager [--rounds 10] [--frames 4000]
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from measure import alternate, machine, ratios, spread
-
+from bench.arithmetic import alternate, machine, ratios, spread
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.kernel.flow.frame import DATA, Prefix, route, seal, unseal
 from heronpy.kernel.flow.keys import key_group
@@ -99,7 +98,7 @@ def frames() -> list[tuple[bytes, bytes]]:
     made = []
     for number in range(16):
         owner = BOLTS[number % 2]
-        rows = []
+        rows: list[tuple[str]] = []
         word = number * 1_000_000
         while len(rows) < ROWS:
             text = f"word{word}"

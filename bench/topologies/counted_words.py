@@ -1,4 +1,4 @@
-"""The words of words.py, so many of them, counted effectively once: FOLDER FORM WORDS VOCABULARY.
+"""The words of heronpy.bench_words, so many of them, counted effectively once: FOLDER FORM WORDS VOCABULARY.
 
 FORM is hand (a spout and a bolt), pipeline (as one is written) or single (a pipeline whose aggregate cannot
 be combined, so that every word crosses the exchange). Words are emitted when FOLDER has a file `go`; the
@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from words import BURST, words
-
 from heronpy import Bolt, FileSink, Grouping, Pipeline, Spout, Topology
+from heronpy.bench_words import BLOCK as KEPT
+from heronpy.bench_words import WordBlock
 from heronpy.connectors import Chunk, Reader, Source
 from heronpy.pipeline import agg, sinks
 
 folder, form, total, vocabulary = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 GO = folder / "go"
-#: different words in memory, which come again and again
-KEPT = 1_000_000
+#: words emitted by one call of next_tuple
+BURST = 100
 
 
 class Words(Spout):
@@ -27,7 +27,7 @@ class Words(Spout):
     splits = 1
 
     def initialize(self, config, context):
-        self.words = words(seed=1, count=KEPT, vocabulary=vocabulary)
+        self.words = WordBlock(vocabulary, False).words()
         self.going = False
 
     def next_tuple(self):
@@ -68,7 +68,7 @@ class WordSource(Source[str]):
 
 class WordReader(Reader[str]):
     def __init__(self) -> None:
-        self._words = words(seed=1, count=KEPT, vocabulary=vocabulary)
+        self._words = WordBlock(vocabulary, False).words()
         self._read, self._going = 0, False
 
     def assign(self, positions: Mapping[str, Any]) -> None:

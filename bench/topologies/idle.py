@@ -1,6 +1,10 @@
-"""Ten instances with nothing to do."""
+"""Instances with nothing to do, four bolts to a spout, fifty to a container: NOTES INSTANCES."""
+
+import sys
 
 from heronpy import Bolt, Grouping, Spout, Topology
+
+INSTANCES = int(sys.argv[2])
 
 
 class Silent(Spout):
@@ -16,5 +20,6 @@ class Waiting(Bolt):
 
 
 class Idle(Topology):
-    silent = Silent.spec(par=2)
-    waiting = Waiting.spec(par=8, inputs={silent: Grouping.SHUFFLE})
+    config = {"topology.stmgrs": max(INSTANCES // 50, 1)}
+    silent = Silent.spec(par=INSTANCES // 5)
+    waiting = Waiting.spec(par=INSTANCES - INSTANCES // 5, inputs={silent: Grouping.SHUFFLE})

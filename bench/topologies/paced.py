@@ -1,4 +1,8 @@
-"""A thousand tuples a second over one pair of hops; the bolt notes how long each was on its way."""
+"""Tuples on schedule: NOTES RATE SHAPE. The bolt at the end notes how long each was on its way.
+
+RATE is a number a second, or `max` for as many as go through. SHAPE is `hop` (a spout, a bolt), `fan` (a
+spout, a hundred tasks that all get every tuple) or `chain` (thirty bolts in a row).
+"""
 
 import json
 import sys
@@ -6,14 +10,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from heronpy import Bolt, Grouping, Spout, Topology
+from heronpy import Bolt, Grouping, Spout, TopologyBuilder
 
-RATE = 1000
-NOTES = Path(sys.argv[1])
+NOTES, SHAPE = Path(sys.argv[1]), sys.argv[3]
+PERIOD = 0.0 if sys.argv[2] == "max" else 1 / float(sys.argv[2])
+#: tuples of one call at the most
+BURST = 100
 
 
 class Paced(Spout):
-    """Emits what is due: (when it was due, when it was emitted)."""
+    """Emits what is due: (when it was due, when it was emitted), also where it is late."""
 
     outputs = ["due", "emitted"]
 
@@ -22,28 +28,49 @@ class Paced(Spout):
 
     def next_tuple(self):
         now = time.monotonic()
-        while self.due <= now:
-            self.emit([self.due, time.monotonic()])
-            self.due += 1 / RATE
+        for _ in range(BURST):
+            if self.due > now:
+                break
+            self.emit([self.due if PERIOD else now, time.monotonic()])
+            self.due += PERIOD
+
+    def due_in(self):
+        return self.due - time.monotonic()
+
+
+class Pass(Bolt):
+    outputs = ["due", "emitted"]
+
+    def process(self, tup):
+        self.emit(list(tup.values))
 
 
 class Watch(Bolt):
     """Once a second it writes down how many tuples took how many microseconds, so far."""
 
     def initialize(self, config, context):
+        self.task = context.get_task_id()
         self.since_due, self.since_emitted = Counter(), Counter()
 
     def process(self, tup):
         now = time.monotonic()
-        self.since_due[int((now - tup.values[0]) * 1e6)] += 1
-        self.since_emitted[int((now - tup.values[1]) * 1e6)] += 1
+        due, emitted = tup.values
+        self.since_due[int((now - due) * 1e6)] += 1
+        self.since_emitted[int((now - emitted) * 1e6)] += 1
 
     def process_tick(self, tup):
-        unfinished = NOTES.with_suffix(".new")
-        unfinished.write_text(json.dumps([self.since_due, self.since_emitted]))
-        unfinished.replace(NOTES)
+        for name, counts in (("due", self.since_due), ("emitted", self.since_emitted)):
+            unfinished = NOTES / f"{name}-{self.task}.new"
+            unfinished.write_text(json.dumps(counts))
+            unfinished.replace(NOTES / f"{name}-{self.task}.json")
 
 
-class PacedTopology(Topology):
-    paced = Paced.spec(par=1)
-    watch = Watch.spec(par=1, inputs={paced: Grouping.SHUFFLE}, config={"topology.tick.tuple.freq.secs": 1})
+builder = TopologyBuilder("paced")
+last = builder.add_spout("paced", Paced, par=1)
+if SHAPE == "chain":
+    for number in range(29):
+        last = builder.add_bolt(f"pass{number}", Pass, par=1, inputs={last: Grouping.SHUFFLE})
+grouping = Grouping.ALL if SHAPE == "fan" else Grouping.SHUFFLE
+ticks = {"topology.tick.tuple.freq.secs": 1}
+builder.add_bolt("watch", Watch, par=100 if SHAPE == "fan" else 1, inputs={last: grouping}, config=ticks)
+builder.build_and_submit()

@@ -1,29 +1,20 @@
-"""Bytewax's keyed count over the same words; prints words per second between two positions.
-
-python bench/peers/bytewax_count.py FIRST LAST
-"""
+"""Bytewax: a keyed count with `stateful_map`, one worker."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import itertools
-import sys
-import time
-from pathlib import Path
 
 import bytewax.operators as op
 from bytewax.dataflow import Dataflow
 from bytewax.testing import TestingSource, run_main
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from topologies.words import words
+from measuring import Clock, block, report
 
 
 def main() -> None:
-    first, last = int(sys.argv[1]), int(sys.argv[2])
-    million = words(seed=1, count=1_000_000)
-    source = list(itertools.islice(itertools.cycle(million), last))
+    clock = Clock()
+    source = list(itertools.islice(itertools.cycle(block()), clock.last))
     totals: dict[str, int] = {}
-    stamps: list[float] = []
     seen = 0
 
     def counted(total: int | None, _: str) -> tuple[int, int]:
@@ -34,8 +25,8 @@ def main() -> None:
         nonlocal seen
         totals[item[0]] = item[1]
         seen += 1
-        if seen in (first, last):
-            stamps.append(time.monotonic())
+        if seen in (clock.first, clock.last):
+            clock.mark()
         return False
 
     flow = Dataflow("count")
@@ -44,8 +35,7 @@ def main() -> None:
     totalled = op.stateful_map("count", keyed, counted)
     op.inspect("nothing", op.filter("last", totalled, arrived))
     run_main(flow)
-    assert sum(totals.values()) == last, "every word is accounted for"
-    print((last - first) / (stamps[1] - stamps[0]))
+    report(clock, totals.items(), bytewax=importlib.metadata.version("bytewax"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,120 @@
+"""Latency by an open loop: the clock of a tuple starts when it was due, whatever delayed it."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import time
+from collections import Counter
+
+from bench.histogram import Histogram
+from bench.sides import Sample, Side
+from bench.sides.engine_run import EngineRun
+
+STAMP = struct.Struct("d")
+#: seconds until start-up is over, once the first tuples have come
+SETTLING = 2.0
+#: most tuples a second that a hop pair has sustained in this run; measured when it is first asked for
+_SUSTAINED: dict[tuple[str, ...], float] = {}
+
+
+class Latency(Side):
+    """A shape of topologies/paced.py at a rate, or at a share of the rate that the shape sustains."""
+
+    def __init__(
+        self,
+        name: str,
+        shape: str,
+        rate: float = 0.0,
+        *settings: str,
+        share: float = 0.0,
+        relay: bool = False,
+    ) -> None:
+        super().__init__(name)
+        self._shape, self._rate, self._share = shape, rate, share
+        self._settings, self._relay = settings, relay
+
+    def run(self, quick: bool) -> Sample:
+        rate = self._share * sustained(self._settings, quick) if self._share else self._rate
+        seconds = 2.0 if quick else 5.0
+        with EngineRun("paced.py", str(rate), self._shape, settings=self._settings) as engine:
+            engine.waited(lambda: engine.noted("due-*.json") or None)
+            time.sleep(SETTLING)
+            before, cpu, begun = _noted(engine), engine.cpu(), time.monotonic()
+            time.sleep(seconds)
+            relay = relay_histogram(seconds / 2) if self._relay else None
+            after, cpu, spent = _noted(engine), engine.cpu() - cpu, time.monotonic() - begun
+        due, emitted = (Histogram((late - early).items()) for early, late in zip(before, after, strict=True))
+        values = {**due.summary(), "p50 ms": due.percentile(50) / 1000, "emit p50": emitted.percentile(50)}
+        values |= {"rate": due.total / spent, "cpu": 1e6 * cpu / max(due.total, 1)}
+        if relay is not None:
+            values["relay p50"] = relay.percentile(50)
+            values["over relay"] = due.percentile(50) / relay.percentile(50)
+            values["emit over relay"] = emitted.percentile(50) / relay.percentile(50)
+        return Sample(values, due, {"asked rate": rate})
+
+
+def _noted(engine: EngineRun) -> tuple[Counter[int], Counter[int]]:
+    """Tuples by microseconds: since due, since emitted; of all tasks."""
+    found = []
+    for kind in ("due", "emitted"):
+        every: Counter[int] = Counter()
+        for counts in engine.noted(f"{kind}-*.json"):
+            every.update({int(micros): count for micros, count in counts.items()})
+        found.append(every)
+    return found[0], found[1]
+
+
+def sustained(settings: tuple[str, ...], quick: bool) -> float:
+    """Tuples a second of a hop pair whose spout emits whenever it is asked."""
+    if settings not in _SUSTAINED:
+        with EngineRun("paced.py", "max", "hop", settings=settings) as engine:
+            engine.waited(lambda: engine.noted("due-*.json") or None)
+            time.sleep(SETTLING)
+            before, begun = _noted(engine)[0].total(), time.monotonic()
+            time.sleep(2.0 if quick else 5.0)
+            _SUSTAINED[settings] = (_noted(engine)[0].total() - before) / (time.monotonic() - begun)
+    return _SUSTAINED[settings]
+
+
+class Relay(Side):
+    """What the machine itself takes: a message a millisecond over two unix sockets."""
+
+    def run(self, quick: bool) -> Sample:
+        histogram = relay_histogram(1.0 if quick else 4.0)
+        return Sample(histogram.summary(), histogram)
+
+
+def relay_histogram(seconds: float, rate: int = 1000) -> Histogram:
+    """A sends a message a millisecond to B, which hands it on to C: three processes and nothing else."""
+    a, b_in = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    b_out, c = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if not (sender := os.fork()):
+        _send(a, int(seconds * rate), rate)
+    if not (relay := os.fork()):
+        while message := b_in.recv(100):
+            b_out.send(message)
+        os._exit(0)
+    for each in (a, b_in, b_out):
+        each.close()
+    found, poll = Histogram(), select.poll()
+    poll.register(c, select.POLLIN)
+    while poll.poll() and (message := c.recv(100)) and message != b"end":
+        found.record(int(1e6 * (time.monotonic() - STAMP.unpack_from(message)[0])))
+    c.close()
+    for child in (sender, relay):
+        os.waitpid(child, 0)
+    return found
+
+
+def _send(out: socket.socket, count: int, rate: int) -> None:
+    due = time.monotonic()
+    for _ in range(count):
+        due += 1 / rate
+        time.sleep(max(0.0, due - time.monotonic()))
+        out.send(STAMP.pack(time.monotonic()) + bytes(50))
+    out.send(b"end")
+    out.send(b"")
+    os._exit(0)
