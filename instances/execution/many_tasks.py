@@ -76,7 +76,7 @@ class ManyTasks:
         """A turn for each task that has something to do; False if none had."""
         moved, now = False, self._clock()
         for member in self._order(tuple(self._members.values())):
-            if member.link.arrived or member.due <= now:
+            if member.link.arrived or member.link.stirred or member.due <= now:
                 self._step(member)
                 moved = True
             if self._links.stopping:

@@ -23,14 +23,29 @@ class MemoryLink:
         #: what takes batches of neighbours; None while no task is built
         self.on_batch: Near | None = None
         self.arrived: deque[Frame] = deque()
+        #: a descriptor of the task's code that the loop waits for until the next turn of the task
+        self.watched: int | None = None
+        #: whether it has become readable
+        self.stirred = False
 
     @property
     def stopping(self) -> bool:
         return self._links.stopping
 
+    def watch(self, descriptor: int) -> bool:
+        if not self._links.can_watch(descriptor):
+            return False
+        self.watched = descriptor
+        return True
+
+    def stir(self) -> None:
+        """There is something to read."""
+        self.stirred = True
+
     def pump(self, timeout: float) -> None:
         """Hand in what has come."""
         assert timeout == 0, "only the loop may wait, for all its tasks"
+        self.watched, self.stirred = None, False
         for prefix, payload in self._links.due(self):
             if isinstance(prefix, bytes):
                 assert isinstance(payload, bytes)
@@ -59,6 +74,11 @@ class MemoryLinks:
     def close(self, task: int) -> None:
         """Frames for a task that is gone are dropped, as by a Stream Manager without a route."""
         del self._ends[task]
+
+    def can_watch(self, descriptor: int) -> bool:
+        """Whether the loop waits for it; never where only time passes."""
+        del descriptor
+        return False
 
     def carry(self, prefix: bytes, payload: bytes) -> None:
         receiver = self._ends.get(route(prefix)[0])

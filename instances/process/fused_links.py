@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import override
 
 from heronpy.instances.execution.memory_links import MemoryLinks
-from heronpy.instances.process.socket_link import SocketLink
+from heronpy.instances.process.socket_link import SocketLink, readable
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.frame import route
 
@@ -22,9 +22,17 @@ class FusedLinks(MemoryLinks):
         socket.handler = self._arrive
 
     def wait(self, seconds: float) -> None:
-        """Take in what has come from outside; wait that long if nothing has."""
+        """Take in what has come from outside; wait that long if nothing has, for descriptors of tasks too."""
+        for link in self._ends.values():
+            if link.watched is not None and not self._socket.watch(link.watched, link.stir):
+                link.stir()
+                seconds = 0.0
         self._socket.pump(seconds)
         self.stopping = self._socket.stopping
+
+    @override
+    def can_watch(self, descriptor: int) -> bool:
+        return not readable(descriptor)
 
     @override
     def carry(self, prefix: bytes, payload: bytes) -> None:

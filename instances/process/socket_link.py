@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 from collections import deque
+from collections.abc import Callable
 
 from heronpy.instances.link import FrameHandler, unheard
 from heronpy.kernel.transport import Dealer, Reactor
@@ -14,6 +15,17 @@ _FRAMES_PER_TURN = 64
 _RETRY = 0.001
 
 
+def readable(descriptor: int) -> bool:
+    """Whether there is something to read, or the descriptor is closed."""
+    look = select.poll()
+    look.register(descriptor, select.POLLIN)
+    return bool(look.poll(0))
+
+
+def _seen() -> None:
+    """Ends a wait."""
+
+
 class SocketLink:
     """Sends and receives on the thread that runs the user's code."""
 
@@ -22,8 +34,8 @@ class SocketLink:
         self._dealer = dealer
         self._unsent: deque[tuple[bytes, bytes]] = deque()
         self.handler: FrameHandler = unheard
-        #: a descriptor of the user's code that ends the next wait
-        self._watched: int | None = None
+        #: descriptors of the user's code that end the next wait
+        self._watched: list[int] = []
         reactor.register(dealer, self._on_readable)
 
     @property
@@ -34,22 +46,19 @@ class SocketLink:
         if self._unsent or not self._dealer.send((prefix, payload)):
             self._unsent.append((prefix, payload))
 
-    def watch(self, descriptor: int) -> bool:
-        look = select.poll()
-        look.register(descriptor, select.POLLIN)
-        if look.poll(0):  # or it is closed
+    def watch(self, descriptor: int, seen: Callable[[], None] = _seen) -> bool:
+        if readable(descriptor):
             return False
-        self._reactor.register(descriptor, _seen)
-        self._watched = descriptor
+        self._reactor.register(descriptor, seen)
+        self._watched.append(descriptor)
         return True
 
     def pump(self, timeout: float) -> None:
         while self._unsent and self._dealer.send(self._unsent[0]):
             self._unsent.popleft()
         self._reactor.turn(min(timeout, _RETRY) if self._unsent else timeout)
-        if self._watched is not None:
-            self._reactor.unregister(self._watched)
-            self._watched = None
+        while self._watched:  # no longer: the user's code may close them
+            self._reactor.unregister(self._watched.pop())
 
     def _on_readable(self) -> None:
         for _ in range(_FRAMES_PER_TURN):
@@ -59,7 +68,3 @@ class SocketLink:
             # What has another number of parts is no frame: it is refused as a prefix of no bytes is.
             prefix, payload = parts if len(parts) == 2 else (b"", b"")
             self.handler(prefix, payload)
-
-
-def _seen() -> None:
-    """Ends a wait."""

@@ -217,12 +217,13 @@ class SpoutTask:
     def _rest(self) -> float:
         """Seconds to wait after a next_tuple that emitted nothing."""
         due, descriptor = self._spout.due_in(), self._spout.fd()
+        watched = descriptor is not None and self._watch(descriptor)
         if due is not None and due > 0:
-            if descriptor is not None:
-                self._watch(descriptor)
-            return min(due, _PAUSED)
-        if due is None and descriptor is not None and self._watch(descriptor):
-            return _PAUSED
+            return min(due, _PAUSED if watched or descriptor is None else self._pause())
+        return _PAUSED if watched and due is None else self._pause()
+
+    def _pause(self) -> float:
+        """Seconds until a spout is asked of which it is not known when it has something; longer each time."""
         longest = self._parts.settings.idle_max
         rest, self._idle = self._idle, min(self._idle * 2, longest)
         if rest == longest < _SELDOM:
@@ -302,7 +303,7 @@ class SpoutTask:
 
 
 def _cannot_watch(_descriptor: int) -> bool:
-    """Of a loop that has many tasks, and of a test."""
+    """Of a link that has nothing to wait with."""
     return False
 
 

@@ -10,6 +10,9 @@ from typing import get_args
 
 import pytest
 
+from heronpy.instances.execution.many_tasks import ManyTasks
+from heronpy.instances.execution.memory_links import MemoryLink
+from heronpy.instances.execution.turn import Turn
 from heronpy.instances.link import unheard
 from heronpy.instances.process.fused_links import FusedLinks
 from heronpy.instances.process.socket_link import SocketLink
@@ -111,6 +114,46 @@ def test_frames_go_to_the_task_that_they_are_for_and_are_dropped_while_it_is_not
         assert arrive(99) == [(4, b"99")]
         router.send(b"me", b"no prefix", b"noise")
         assert arrive() == [(4, b"noise")]
+        reactor.close()
+
+
+def test_a_task_among_many_is_called_when_its_descriptor_is_readable(tmp_path: Path) -> None:
+    with Transport() as transport:
+        reactor = Reactor()
+        links = FusedLinks(SocketLink(reactor, transport.dealer_local(str(tmp_path / "shared"), b"me")))
+        (reader, writer), (other, silent) = os.pipe(), os.pipe()
+        calls: list[str] = []
+
+        class Task:
+            def __init__(self, name: str, descriptor: int, link: MemoryLink) -> None:
+                self.name, self.descriptor, self.link = name, descriptor, link
+
+            def turn(self) -> Turn:
+                calls.append(self.name)
+                return Turn.DONE
+
+            def patience(self) -> float:
+                return 600.0 if self.link.watch(self.descriptor) else 0.0
+
+        loop = ManyTasks(links, links.wait)
+        for number, (name, descriptor) in enumerate({"first": reader, "second": other}.items()):
+            link = links.open(number)
+            loop.add(number, Task(name, descriptor, link), link)
+        assert loop.round()
+        assert not loop.round()
+        os.write(writer, b"x")
+        links.wait(600)
+        assert loop.round()
+        assert calls == ["first", "second", "first"]
+        assert loop.patience() == 0, "what is readable already is not waited for"
+        os.read(reader, 1)
+        assert loop.round()
+        os.write(silent, b"x")
+        links.wait(600)
+        assert loop.round()
+        assert calls == ["first", "second", "first", "first", "second"]
+        for descriptor in (reader, writer, other, silent):
+            os.close(descriptor)
         reactor.close()
 
 

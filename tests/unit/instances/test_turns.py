@@ -166,6 +166,9 @@ def test_a_spout_with_a_descriptor_is_called_when_that_is_readable() -> None:
     step = resting(stage, fd=lambda _: 7)
     assert [step() for _ in range(3)] == [0.5, 0.001, 0.5]
     assert watched == [7, 7, 7]
+    step = resting(stage, fd=lambda _: 7, due_in=lambda _: 0.25)
+    watched.clear()
+    assert [step() for _ in range(3)] == [0.25, 0.002, 0.25]
 
 
 def test_a_spout_that_starts_paused_is_neither_asked_nor_told() -> None:
