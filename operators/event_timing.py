@@ -314,13 +314,20 @@ class EventTiming:
                 raise ValueError(msg)
             return to_micros(time)
         if self._op.unit is None:
-            msg = f"{time!r} has no unit: event_time(…, unit='ms'), or an aware datetime"
+            msg = f"{time!r} has no unit: event_time(…, unit={_likely_unit(time)!r}), or an aware datetime"
             raise ValueError(msg)
         if not _is_number(time):
             msg = f"{time!r} is no number: with unit={self._op.unit!r} times are numbers"
             raise TypeError(msg)
         found: int = round(time * _UNITS[self._op.unit])
         return found
+
+
+def _likely_unit(time: Any) -> str:
+    """The unit in which a number is a time between 1970 and the far future; any for what is no number."""
+    if not _is_number(time):
+        return "ms"
+    return "s" if abs(time) < 1e11 else "ms" if abs(time) < 1e14 else "us"
 
 
 def _is_number(time: object) -> bool:

@@ -198,6 +198,7 @@ def test_time_means_nothing_to_what_speaks_at_the_end() -> None:
 @pytest.mark.parametrize(
     ("time", "how", "message"),
     [
+        (1731700000, {}, "1731700000 has no unit: event_time(…, unit='s'), or an aware datetime"),
         (1731700000123, {}, "1731700000123 has no unit: event_time(…, unit='ms'), or an aware datetime"),
         (datetime(2026, 1, 1), {}, "2026-01-01 00:00:00 has no time zone: use an aware datetime, as"),
     ],
