@@ -1,0 +1,84 @@
+"""The golden panes through real processes: all examples that need no clock set by hand, and one by the clock.
+
+Where windows speak by the clock, how often they do depends on the moment; what they say adds up all the same.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from support.pipelines.golden_panes import GUESSED, PERFECT, RECORDS
+from support.pipelines.window_script import at
+from support.running.engine import TOPOLOGIES, Engine
+
+from heronpy.pipeline import Pane, Result, Window
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
+
+ON_TIME = ["12:00:00 5o", "12:02:00 18o", "12:04:00 4o"]
+LAST = "12:06:00 12o"
+PANES = {
+    "1-everything": ["48o"],
+    "1-fixed": ["12:00:00 14o", "12:02:00 18o", "12:04:00 4o", "12:06:00 12o"],
+    "2b": ["12e", "7e", "11e", "17e", "1o"],
+    "4a": ["12:00:00 14o", "12:02:00 18o", "12:04:00 4o", "12:06:00 12o"],
+    "4b": [*ON_TIME, LAST],
+    "5-accumulating": [*ON_TIME, "12:00:00 14l", LAST],
+    "5-discarding": [*ON_TIME, "12:00:00 9l", LAST],
+    "5-retracting": [*ON_TIME, "12:00:00 -5", "12:00:00 14l", LAST],
+    # the nine bridges what had been two sessions, both of them complete
+    "6": ["12:00:26 5o", "12:02:26 22o", "12:00:26 -5", "12:02:26 -22", "12:00:26 36l", "12:06:39 12o"],
+    "late": ["43286\t9"],
+}
+SUMS = {"12:00:00": 14, "12:02:00": 18, "12:04:00": 4, "12:06:00": 12}
+PANE = re.compile(r"(\S+) (\d+)([eol])")
+#: what a sink writes of a result
+NAMES = {"Result": Result, "Window": Window, "Pane": Pane, "datetime": datetime}
+
+
+def shown(line: str) -> str:
+    """A result by the start of its window, its value, and early, on time or late; - takes back."""
+    if not line.startswith("Result("):
+        return line
+    result = eval(line, NAMES)
+    start = "" if result.window.start.year == 1 else f"{result.window.start:%H:%M:%S} "
+    return f"{start}-{result.value}" if result.retracts else f"{start}{result.value}{result.pane.timing[0]}"
+
+
+def script(watermarks: list[tuple[str, str]]) -> list[list[int]]:
+    """Records and watermarks in the order in which they come; at one instant the watermark first."""
+    steps = [(at(when), 0, [at(watermark)]) for when, watermark in watermarks]
+    steps += [(at(arrival), 1, [at(time), value]) for time, arrival, value in RECORDS]
+    return [[step[0] // 1_000_000, *step[1:]] for *_, step in sorted(steps)]
+
+
+def test_the_engine_shows_the_golden_panes(engine: Engine, tmp_path: Path) -> None:
+    scripts = {"none": script([]), "perfect": script(PERFECT), "guessed": script(GUESSED)}
+    engine.ok(
+        "run", str(TOPOLOGIES / "golden_panes.py"), str(tmp_path), json.dumps(scripts),
+        "--runner", "engine", "--set", "topology.fuse=container", "--set", "checkpoint.interval=200ms",
+    )  # fmt: skip
+
+    def written(way: str) -> list[str]:
+        """All panes, in the order of the commits."""
+        files = sorted((tmp_path / way).glob("*.txt"))
+        return [shown(line) for file in files for line in file.read_text().splitlines()]
+
+    assert {way: written(way) for way in PANES} == PANES
+    sums: defaultdict[str, int] = defaultdict(int)
+    timings: defaultdict[str, str] = defaultdict(str)
+    for line in written("by-the-clock"):
+        found = PANE.fullmatch(line)
+        assert found is not None, line
+        start, value, timing = found.groups()
+        sums[start] += int(value)
+        timings[start] += timing
+    assert sums == SUMS
+    assert any("e" in told for told in timings.values()), "no window spoke by the clock"
+    assert all(re.fullmatch("e*o?l*", told) for told in timings.values()), timings
+    assert engine.leftovers() == []
