@@ -11,6 +11,14 @@ Out: TypeAlias = Callable[[Sequence[Any]], None]
 
 #: how many records a step hands on at once, when one record becomes many
 MOST = 4096
+#: how many keys have their turn before a step that has more to do may be interrupted: about a millisecond
+KEYS_AT_ONCE = 100
+
+
+def at_once(steps: Iterable[None]) -> None:
+    """Do all of what may be interrupted."""
+    for _ in steps:
+        pass
 
 
 class Flowing:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from heronpy.operators import at_the_end, stateless, timed_steps
 from heronpy.operators.event_timing import EventTiming, SplitTime
 from heronpy.operators.failing import Failing
-from heronpy.operators.flowing import Out, to_all
+from heronpy.operators.flowing import Out, at_once, to_all
 from heronpy.operators.per_key import Deduplicating, Keeper, Processing, Rolling, States, checked_key
 from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.operators.stage_watermarks import StageWatermarks
@@ -183,14 +183,18 @@ class StageLogic:
 
     def advance(self, step: str, edge: Edge, watermark: int, *, idle: bool = False) -> None:
         """An edge that a step reads has come so far in event time."""
-        self._watermarks.advance(step, edge, watermark, idle=idle)
+        at_once(self._watermarks.advance(step, edge, watermark, idle=idle))
 
     def advance_all(self, watermark: int, *, idle: bool = False) -> None:
         """All that the stage reads has come so far, for all keys; less than before, if it has got others."""
+        at_once(self.advancing_all(watermark, idle=idle))
+
+    def advancing_all(self, watermark: int, *, idle: bool = False) -> Iterator[None]:
+        """The same, with pauses: many keys may have something to say. Meanwhile the stage takes nothing."""
         if watermark < self.floor:
             self._watermarks.rebase()
         self.floor = watermark
-        self._watermarks.advance_all(watermark, idle=idle)
+        yield from self._watermarks.advance_all(watermark, idle=idle)
 
     @property
     def lowest(self) -> tuple[int, bool] | None:
@@ -261,7 +265,7 @@ class StageLogic:
         """What a step does with rows of one of its sides."""
         out = self._out(step, MAIN, stamping)
         if isinstance(step.op, EventTimeOp):
-            timing = EventTiming(step.op, out, failing, functools.partial(self._watermarks.say, step.name))
+            timing = EventTiming(step.op, out, failing, functools.partial(self._say, step.name))
             self._timings[step.name] = timing
             self._endings.append(timing.end)
             return timing.take
@@ -275,6 +279,9 @@ class StageLogic:
             self._partials.append(keeper)
         take = keeper.take if stamping is None else stamping.one_by_one(keeper)
         return _with_sound_keys(take, failing)
+
+    def _say(self, step: str, watermark: int, idle: bool) -> None:
+        at_once(self._watermarks.say(step, watermark, idle))
 
     def _reads_time(self, step: Step) -> bool:
         return any(self._graph[read.step].timed for read in step.inputs)
@@ -291,7 +298,7 @@ class StageLogic:
                 timed = TimedProcessing(op, out, sides, failing, self._state_of(step), timed=step.timed)
                 self._clocks.append(timed.clock)
                 self._waiting.append(timed)
-                self._watermarks.listen(step.name, timed.advance)
+                self._watermarks.listen(step.name, timed.advancing)
                 return timed
             case RollingOp(aggregate=aggregate):
                 return Rolling(aggregate, out, failing, self._state_of(step))
@@ -326,7 +333,7 @@ class StageLogic:
         self._windows[step.name] = windowing
         self._clocks.append(windowing.clock)
         self._waiting.append(windowing)
-        self._watermarks.listen(step.name, windowing.advance)
+        self._watermarks.listen(step.name, windowing.advancing)
         return windowing
 
     def _stateless(self, step: Step, out: Out, failing: Failing) -> Out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from heronpy.kernel.flow.watermarks import LowWatermark
 from heronpy.operators.stage_edges import Edge, edge_of
@@ -15,7 +15,7 @@ class StageWatermarks:
     def __init__(self, graph: Graph, stage: str) -> None:
         self._graph, self._stage = graph, stage
         #: step → what it does when event time goes on
-        self._listeners: dict[str, Callable[[int], None]] = {}
+        self._listeners: dict[str, Callable[[int], Iterable[None] | None]] = {}
         #: step → what it hands on before its stage says that it is idle
         self._parting: dict[str, Callable[[], None]] = {}
         self._leaving: dict[Edge, tuple[int, bool]] = {}
@@ -56,30 +56,35 @@ class StageWatermarks:
         return bool(self._edges)
 
     def listen(
-        self, step: str, listener: Callable[[int], None], parting: Callable[[], None] | None = None
+        self,
+        step: str,
+        listener: Callable[[int], Iterable[None] | None],
+        parting: Callable[[], None] | None = None,
     ) -> None:
-        """`parting`: what a step that holds records does when its input is idle, since others go on."""
+        """A step is told how far its input has come; what it does may have pauses.
+
+        `parting`: what a step that holds records does when its input is idle, since others go on."""
         self._listeners[step] = listener
         if parting is not None:
             self._parting[step] = parting
 
-    def advance_all(self, watermark: int, *, idle: bool = False) -> None:
+    def advance_all(self, watermark: int, *, idle: bool = False) -> Iterator[None]:
         """All that the stage reads has come so far."""
         for step, edge in self._entries:
-            self.advance(step, edge, watermark, idle=idle)
+            yield from self.advance(step, edge, watermark, idle=idle)
 
-    def advance(self, step: str, edge: Edge, watermark: int, *, idle: bool = False) -> None:
+    def advance(self, step: str, edge: Edge, watermark: int, *, idle: bool = False) -> Iterator[None]:
         """What a step reads has come so far: it does what is due, and only then are those behind it told."""
         low = self._low.get(step)
         if low is None or not low.say(edge, watermark, idle=idle):
             return
         if step in self._listeners:
-            self._listeners[step](low.value)
+            yield from self._listeners[step](low.value) or ()
         if low.idle and step in self._parting:
             self._parting[step]()
-        self.say(step, low.value, low.idle)
+        yield from self.say(step, low.value, low.idle)
 
-    def say(self, step: str, watermark: int, idle: bool) -> None:
+    def say(self, step: str, watermark: int, idle: bool) -> Iterator[None]:
         """A step has come so far."""
         told: set[tuple[str, Edge]] = set()
         for reader, read in self._graph.readers(step):
@@ -90,7 +95,7 @@ class StageWatermarks:
                 self._by_reader[reader.stage].say(edge, watermark, idle=idle)
             elif (reader.name, edge) not in told:
                 told.add((reader.name, edge))
-                self.advance(reader.name, edge, watermark, idle=idle)
+                yield from self.advance(reader.name, edge, watermark, idle=idle)
 
     def fetch(self) -> Iterable[tuple[Edge, tuple[int, bool]]]:
         """What is new for other stages, once; to be sent behind the rows that were made before."""

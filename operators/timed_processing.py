@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from heronpy.operators.failing import Failing
-from heronpy.operators.flowing import Out
+from heronpy.operators.flowing import KEYS_AT_ONCE, Out, at_once
 from heronpy.operators.kept import Kept
 from heronpy.operators.per_key import States, checked_key
 from heronpy.operators.stamped import Stamped
@@ -79,10 +79,10 @@ class TimedProcessing:
                 cell.touched = max(cell.touched, self._time)
                 if self._op.ttl is not None and None not in cell.timers:
                     self._set(self._timers, cell.timers, cell.touched + self._op.ttl, key, None)
-            if self.of_key is None:
-                self._fire(self._timers, self._watermark)  # what was set for a time that has come
-            else:
+            if self.of_key is not None:
                 self._fire_ahead(key, self.of_key(key))
+            elif self._timers and self._timers[0][0] <= self._watermark:  # set for a time that has come
+                at_once(self._firing(self._timers, self._watermark))
 
     def reload(self) -> None:
         """Keys have come or gone with their cells: what waits for what is found anew."""
@@ -103,13 +103,17 @@ class TimedProcessing:
 
     def advance(self, watermark: int) -> None:
         """All keys have come so far: timers fire in the order of time."""
-        self._fire(self._timers, watermark)
+        at_once(self.advancing(watermark))
+
+    def advancing(self, watermark: int) -> Iterator[None]:
+        """The same, with pauses in which the step is not to be called otherwise."""
+        yield from self._firing(self._timers, watermark)
         self._watermark = watermark
 
     def clock(self, now: int) -> None:
         """It is so late: alarms fire."""
         self._now = now
-        self._fire(self._alarms, now)
+        at_once(self._firing(self._alarms, now))
 
     def end(self) -> None:
         """The watermark is at the end of time; alarms that have not come are not waited for."""
@@ -151,11 +155,14 @@ class TimedProcessing:
         own[tag] = time, self._number
         heapq.heappush(index, (time, self._number, next(self._entries), key, tag))
 
-    def _fire(self, index: list[Entry], until: int) -> None:
+    def _firing(self, index: list[Entry], until: int) -> Iterator[None]:
         """What is due, and what is set meanwhile for a time that has come; entries that no cell confirms are
         of timers that were moved, cancelled or forgotten."""
-        before, again = self._number, set[tuple[Hashable, str]]()
+        before, again, fired = self._number, set[tuple[Hashable, str]](), 0
         while index and index[0][0] <= until:
+            fired += 1
+            if fired % KEYS_AT_ONCE == 0:
+                yield
             time, number, _, key, tag = heapq.heappop(index)
             cell = self.states.get(key)
             own = None if cell is None else cell.timers if index is self._timers else cell.alarms

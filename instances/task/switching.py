@@ -406,6 +406,8 @@ class Switching:
                 self._task.loop.on_new_splits()
         else:
             self._task.end.look()
+        if isinstance(self._task.loop, BoltTask):
+            self._task.loop.timing.finish()  # by the state as it was
         changed = getattr(self._task.component, "on_plan_change", None)
         if changed is not None:
             changed(self._parts.context)

@@ -61,10 +61,14 @@ class Timing:
         if self._firing is not None:
             self._step(self._firing)
 
+    def finish(self) -> None:
+        """Do all of what is due."""
+        while self._firing is not None:
+            self._step(self._firing)
+
     def _call(self) -> None:
         self._parts.counters.other_calls += 1
-        while self._firing is not None:  # a change of plan came between
-            self._step(self._firing)
+        self.finish()  # a change of plan came between
         left = self._on_watermark(self._input.floor, self._input.idle)
         if left is not None:
             self._firing = left

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from heronpy.operators.at_the_end import pairs
 from heronpy.operators.failing import Failing
-from heronpy.operators.flowing import Flowing, Out
+from heronpy.operators.flowing import KEYS_AT_ONCE, Flowing, Out, at_once
 from heronpy.operators.per_key import States, checked_key
 from heronpy.operators.stamped import Stamped
 from heronpy.operators.windows.calendar_of_keys import KeyCalendar
@@ -100,14 +100,23 @@ class Windowing:
 
     def advance(self, watermark: int) -> None:
         """All keys have come so far: windows speak in the order of time. Keys that are ahead have done so."""
+        at_once(self.advancing(watermark))
+
+    def advancing(self, watermark: int) -> Iterator[None]:
+        """The same, with pauses in which the step is not to be called otherwise."""
         results = Flowing(self._out)
-        for time, key in self._calendar.due(watermark):
+        for number, (time, key) in enumerate(self._due(watermark), 1):
             self._wake(key, time, results)
-        if watermark == END:
-            for key in list(self.states):
-                self._wake(key, END, results)
+            if number % KEYS_AT_ONCE == 0:
+                results.flush()
+                yield
         self.watermark = watermark
         results.flush()
+
+    def _due(self, watermark: int) -> Iterator[tuple[int, Hashable]]:
+        yield from self._calendar.due(watermark)
+        if watermark == END:
+            yield from [(END, key) for key in self.states]
 
     def clock(self, now: int) -> None:
         """It is so late: triggers that go by processing time speak."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from heronpy.operators.event_timing import SplitTime
@@ -67,10 +68,10 @@ class TimedStageBolt(KeepsNotes, StageBolt):
         super().process_batch(tuples)
         self._say()
 
-    def on_watermark(self, at: int, idle: bool) -> None:
-        """The input has come so far: all of it, whatever its keys."""
+    def on_watermark(self, at: int, idle: bool) -> Iterator[None]:
+        """The input has come so far: all of it, whatever its keys. Sockets are served in the pauses."""
         self._judge()
-        self._logic.advance_all(max(at, self._saved), idle=idle)
+        yield from self._logic.advancing_all(max(at, self._saved), idle=idle)
         self._say(anew=True)
 
     def on_clock(self, now: int) -> None:
