@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from heronpy.kernel.flow.compact_columns import compact_bytes
 from heronpy.kernel.flow.frame import Prefix
 
 Row = tuple[Any, ...]
@@ -38,7 +39,7 @@ class NearRows:
 
 
 class NearColumns:
-    """A record batch, which Arrow does not change, and what it is anchored to. As long as its buffers."""
+    """A record batch, which Arrow does not change, and what it is anchored to. As long as its rows."""
 
     __slots__ = ("anchor", "batch")
 
@@ -47,7 +48,7 @@ class NearColumns:
         self.anchor = anchor
 
     def __len__(self) -> int:
-        return int(self.batch.nbytes)
+        return compact_bytes(self.batch)
 
 
 #: what a data frame brings

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from heronpy.instances.acking.anchored import Edges, pairs
 from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.flow.compact_columns import compact
 
 #: MessagePack never uses this byte
 MARK: Final = 0xC1
@@ -24,7 +25,8 @@ _STREAM: Final = 2
 
 
 def encode_columns(batch: Any, anchor: Edges) -> bytes:
-    """One payload out of a record batch and what it is anchored to."""
+    """One payload out of a record batch and what it is anchored to; with no words that no row has."""
+    batch = compact(batch)
     roots = pairs(anchor)
     numbers = array("Q", [number for pair in roots for number in pair])
     form = _STREAM if _has_dictionaries(batch.schema) else _MESSAGE

@@ -11,6 +11,7 @@ from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.channel import Channel, Lane
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.flow.column_split import concatenated
+from heronpy.kernel.flow.compact_columns import compact_bytes
 from heronpy.kernel.flow.frame import PREFIX_BYTES
 
 
@@ -55,7 +56,7 @@ class ColumnLane(Lane):
         count = len(batch.rows)
         self.rows.batches.append(batch)
         self.rows.size += count
-        fitting = self._settings.batch_bytes * count // max(batch.rows.nbytes, 1)
+        fitting = self._settings.batch_bytes * count // max(compact_bytes(batch.rows), 1)
         # a batch of usual size waits for company; a large one is as good as full
         self.limit = max(min(fitting, self._settings.batch_tuples), count, 1)
         self._exposure.add(count)
@@ -65,7 +66,7 @@ class ColumnLane(Lane):
 
     def first(self, count: int) -> ColumnBatch:
         oldest = self.rows.batches[0]
-        size, rows = oldest.rows.nbytes, len(oldest.rows)
+        size, rows = compact_bytes(oldest.rows), len(oldest.rows)
         most = min(count, max(rows * self._frame_bytes // max(size, 1), 1))
         if rows > most:
             return self._cut(most)
@@ -99,13 +100,18 @@ class ColumnLane(Lane):
 
     def _gather(self, most: int) -> None:
         """Make one of the first batches, as far as they fit into a usual frame."""
-        gathered = [self.rows.batches.popleft().rows]
-        rows, size = len(gathered[0]), gathered[0].nbytes
-        while self.rows.batches:
-            following = self.rows.batches[0]
-            rows += len(following.rows)
-            size += following.rows.nbytes
-            if following.anchor is not None or rows > most or size > self._settings.batch_bytes:
+        gathered: list[ColumnBatch] = []
+        rows = size = 0
+        for batch in self.rows.batches:
+            rows += len(batch.rows)
+            size += compact_bytes(batch.rows)
+            full = rows > most or size > self._settings.batch_bytes
+            if gathered and (full or batch.anchor is not None):
                 break
-            gathered.append(self.rows.batches.popleft().rows)
-        self.rows.batches.appendleft(ColumnBatch(concatenated(gathered), None))
+            gathered.append(batch)
+        whole = concatenated([batch.rows for batch in gathered])
+        if whole is None:
+            return
+        for _ in gathered:
+            self.rows.batches.popleft()
+        self.rows.batches.appendleft(ColumnBatch(whole, None))

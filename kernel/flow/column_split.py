@@ -50,17 +50,18 @@ def _order(lanes: npt.NDArray[np.uint32], starts: npt.NDArray[np.int64]) -> npt.
 
 
 def _taken(batch: Any, order: npt.NDArray[np.int64]) -> Any:
-    """Views go by way of plain strings: Arrow has no `take` for them."""
     import pyarrow as pa
 
     rows = pa.array(order)
-    columns = [
-        column.cast(plain).take(rows).cast(column.type)
-        if (plain := _plain_type(column.type))
-        else column.take(rows)
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+    return pa.RecordBatch.from_arrays(
+        [taken_of(column, rows) for column in batch.columns], schema=batch.schema
+    )
+
+
+def taken_of(column: Any, rows: Any) -> Any:
+    """These rows of a column. Views go by way of plain strings: Arrow has no `take` for them."""
+    plain = _plain_type(column.type)
+    return column.cast(plain).take(rows).cast(column.type) if plain else column.take(rows)
 
 
 def _plain_type(kind: Any) -> Any | None:
@@ -81,13 +82,16 @@ def taken(batch: Any, chosen: Sequence[tuple[int, int]]) -> dict[int, Any]:
     return {owner: _taken(batch, np.array(rows, np.int64)) for owner, rows in numbers.items()}
 
 
-def concatenated(batches: Sequence[Any]) -> Any:
-    """One batch with all their rows; they have one schema."""
+def concatenated(batches: Sequence[Any]) -> Any | None:
+    """One batch with all their rows; they have one schema. None if no dictionary can have all their words."""
     import pyarrow as pa
 
     if len(batches) == 1:
         return batches[0]
-    (whole,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    try:
+        (whole,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # too many for its indices, or of a rare type
+        return None
     return whole
 
 

@@ -37,6 +37,8 @@ class RecordingLink:
 
     def __init__(self) -> None:
         self.frames: list[Sent] = []
+        #: of the payloads of data frames
+        self.data_bytes = 0
         self.stopping = False
         self.on_pump: Callable[[], None] = lambda: None
         #: of streams of columns
@@ -45,6 +47,7 @@ class RecordingLink:
     def send(self, prefix: bytes, payload: bytes) -> None:
         read = unseal(prefix, payload)
         rows = self._rows(payload) if read.kind == DATA else []
+        self.data_bytes += len(payload) if read.kind == DATA else 0
         signal = decode_signal(payload) if read.kind == SIGNAL else None
         self.frames.append(Sent(read, rows, signal))
 
