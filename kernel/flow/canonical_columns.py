@@ -208,6 +208,14 @@ def _microseconds(array: Any, stored: Any, least: int, most: int) -> Any | None:
     return pc.multiply(numbers, factor) if factor > 1 else numbers
 
 
+def _decimal(array: Any) -> CanonicalColumn:
+    import pyarrow as pa
+
+    if array.type.bit_width < 128:  # Arrow finds no distinct values of these
+        array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
+    return _one_by_one(array)
+
+
 def _one_by_one(array: Any) -> CanonicalColumn:
     """What Arrow has no vectors for: every distinct value through keys.py."""
     import pyarrow as pa
@@ -237,7 +245,8 @@ _CONVERTERS: tuple[tuple[str, Callable[[Any], CanonicalColumn]], ...] = (
     ("is_time", _time),
     ("is_duration", _duration),
     ("is_date32", _date),
-    ("is_date64 is_decimal is_interval", _one_by_one),
+    ("is_decimal", _decimal),
+    ("is_date64 is_interval", _one_by_one),
     ("is_null", _nothing),
     ("is_run_end_encoded", _run_ends),
 )
