@@ -11,6 +11,7 @@ from array import array
 from typing import Any, Final
 
 from heronpy.instances.acking.anchored import Edges, pairs
+from heronpy.instances.output.arrow_messages import check_plain
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.compact_columns import compact
 
@@ -65,8 +66,11 @@ def _read(form: int, body: memoryview, schema: Any) -> Any:
 
     try:
         if form == _MESSAGE:
-            batch = pa.ipc.read_record_batch(pa.py_buffer(body), schema)
+            message = pa.ipc.read_message(pa.py_buffer(body))
+            check_plain([message])
+            batch = pa.ipc.read_record_batch(message, schema)
         else:
+            check_plain(pa.ipc.MessageReader.open_stream(pa.py_buffer(body)))
             with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
                 (batch,) = stream
         # It may come from another machine, and offsets that lie would be followed. Costs a few ns a row.
