@@ -13,7 +13,7 @@ from typing import Any, Final
 from heronpy.instances.acking.anchored import Edges, pairs
 from heronpy.instances.output.arrow_messages import check_plain
 from heronpy.kernel.errors import ProtocolError
-from heronpy.kernel.flow.compact_columns import compact
+from heronpy.kernel.flow.compact_columns import compact, shares
 
 #: MessagePack never uses this byte
 MARK: Final = 0xC1
@@ -27,10 +27,12 @@ _STREAM: Final = 2
 
 def encode_columns(batch: Any, anchor: Edges) -> bytes:
     """One payload out of a record batch and what it is anchored to; with no words that no row has."""
-    batch = compact(batch)
     roots = pairs(anchor)
     numbers = array("Q", [number for pair in roots for number in pair])
-    form = _STREAM if _has_dictionaries(batch.schema) else _MESSAGE
+    form = _MESSAGE
+    if shares(batch.schema):
+        batch = compact(batch)
+        form = _STREAM if "dictionary<" in str(batch.schema) else _MESSAGE
     body = memoryview(batch.serialize()) if form == _MESSAGE else _stream(batch)
     return b"".join((_HEAD.pack(MARK, form, len(roots)), numbers, body))
 
@@ -91,7 +93,3 @@ def _stream(batch: Any) -> memoryview:
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     return memoryview(sink.getvalue())
-
-
-def _has_dictionaries(schema: Any) -> bool:
-    return any("dictionary<" in str(kind) for kind in schema.types)

@@ -14,6 +14,12 @@ from heronpy.kernel.flow.column_split import taken_of
 _VIEW_BYTES = 16
 
 
+def shares(kind: Any) -> bool:
+    """Whether a slice of this type or schema may have more than its rows need, at whatever depth."""
+    described = str(kind)
+    return "dictionary<" in described or "_view" in described
+
+
 def compact(batch: Any) -> Any:
     """The same rows, of the same schema; the batch itself where nothing of it can be shared.
 
@@ -21,26 +27,17 @@ def compact(batch: Any) -> Any:
     """
     import pyarrow as pa
 
-    places = _sharing(batch.schema)
-    if not places:
+    if not shares(batch.schema):
         return batch
-    columns = batch.columns
-    for place in places:
-        columns[place] = _compacted(columns[place])
+    columns = [_compacted(column) if shares(column.type) else column for column in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def compact_bytes(batch: Any) -> int:
     """About how many bytes the rows take when they are compact, without making them so."""
-    if not _sharing(batch.schema):
+    if not shares(batch.schema):
         return int(batch.nbytes)
     return sum(map(_estimated, batch.columns))
-
-
-def _sharing(schema: Any) -> list[int]:
-    """The places of columns whose slices share something, at whatever depth."""
-    names = map(str, schema.types)
-    return [place for place, name in enumerate(names) if "dictionary<" in name or "_view" in name]
 
 
 def _compacted(column: Any) -> Any:
