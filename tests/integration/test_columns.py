@@ -23,12 +23,30 @@ def ledger(folder: Path) -> dict[str, list[int]]:
     return found
 
 
+def submitted(folder: Path, counting: int) -> tuple[str, ...]:
+    file = str(TOPOLOGIES / "column_ledger.py")
+    return "submit", file, str(folder), str(counting), "--set", "checkpoint.interval=500ms"
+
+
+def finish(watching: Watching, folder: Path) -> None:
+    (folder / "enough").touch()
+    wait_until(lambda: watching.status().state == "FINISHED", 90, "it is FINISHED", watching.detail)
+
+
+def assert_all_are_counted(folder: Path, counting: int) -> None:
+    """From the first number on, wherever this run began."""
+    end = int((folder / "end").read_text())
+    shares = [range(key, end, KEYS) for key in range(KEYS)]
+    assert ledger(folder) == {
+        f"key {key}": [2 * len(numbers), 2 * sum(numbers)] for key, numbers in enumerate(shares)
+    }
+    assert len(list(folder.glob("ledger-*"))) == counting
+
+
 @pytest.mark.cluster
 @pytest.mark.timeout(240)
 def test_columns_are_counted_once_through_a_kill_and_a_rescaling(engine: Engine, tmp_path: Path) -> None:
-    engine.ok(
-        "submit", str(TOPOLOGIES / "column_ledger.py"), str(tmp_path), "--set", "checkpoint.interval=500ms"
-    )
+    engine.ok(*submitted(tmp_path, 2))
     with Watching(engine, NAME) as watching:
         wait_until(lambda: watching.newest() > 0, 60, "a checkpoint", watching.detail)
         watching.kill("ledger[0]")
@@ -37,13 +55,32 @@ def test_columns_are_counted_once_through_a_kill_and_a_rescaling(engine: Engine,
         engine.ok("update", NAME, "ledger=3")
         newest = watching.newest()
         wait_until(lambda: watching.newest() > newest, 60, "a checkpoint of the new plan", watching.detail)
-        (tmp_path / "enough").touch()
-        wait_until(lambda: watching.status().state == "FINISHED", 90, "it is FINISHED", watching.detail)
-    end = int((tmp_path / "end").read_text())
-    shares = [range(key, end, KEYS) for key in range(KEYS)]
-    assert ledger(tmp_path) == {
-        f"key {key}": [2 * len(numbers), 2 * sum(numbers)] for key, numbers in enumerate(shares)
-    }
-    assert len(list(tmp_path.glob("ledger-*"))) == 3
+        finish(watching, tmp_path)
+    assert_all_are_counted(tmp_path, 3)
+    engine.ok("kill", NAME)
+    assert engine.leftovers() == []
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(240)
+def test_a_table_goes_on_in_another_topology_with_another_parallelism(engine: Engine, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    engine.ok(*submitted(first, 2))
+    with Watching(engine, NAME) as watching:
+        # the first may be empty
+        wait_until(lambda: watching.newest() > 1, 60, "a checkpoint with counts", watching.detail)
+    engine.ok("kill", NAME, "--keep-checkpoints")
+    assert engine.leftovers() == []
+
+    engine.ok(*submitted(second, 3), "--from", NAME)
+    with Watching(engine, NAME) as watching:
+        newest = watching.newest()
+        wait_until(lambda: watching.newest() > newest + 1, 60, "more is counted", watching.detail)
+        finish(watching, second)
+    assert int((first / "began").read_text()) == 0
+    assert 0 < int((second / "began").read_text()) < int((second / "end").read_text())
+    assert_all_are_counted(second, 3)
     engine.ok("kill", NAME)
     assert engine.leftovers() == []

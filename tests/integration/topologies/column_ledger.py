@@ -1,6 +1,7 @@
 """Numbers in columns, relayed in columns and counted in a table; flows until there is a file `enough`.
 
-Every number comes twice: once by its batch, once as a row. The ledger is written at the end of input.
+Every number comes twice: once by its batch, once as a row. The ledger is written at the end of input; where a
+spout began is in the file `began`. Arguments: a folder for these files, and how many tasks count.
 """
 
 import json
@@ -12,13 +13,16 @@ import pyarrow as pa
 
 from heronpy import BasicBolt, Grouping, Schema, Spout, Topology
 
-FOLDER = Path(sys.argv[1])
+FOLDER, COUNTING = Path(sys.argv[1]), int(sys.argv[2])
 BATCH = 500
 NUMBERS = Schema(key=pa.string(), number=pa.int64())
 
 
 class Numbers(Spout):
     outputs = NUMBERS
+
+    def initialize(self, config, context):
+        (FOLDER / "began").write_text(str(self.state.get("next", 0)))
 
     def next_tuple(self):
         begin = self.state.get("next", 0)
@@ -58,4 +62,4 @@ class ColumnLedger(Topology):
     config = {"topology.stmgrs": 2, "topology.reliability.mode": "EFFECTIVELY_ONCE"}
     numbers = Numbers.spec()
     relay = Relay.spec(par=2, inputs={numbers: Grouping.SHUFFLE})
-    ledger = Ledger.spec(par=2, inputs={relay: Grouping.fields("key")})
+    ledger = Ledger.spec(par=COUNTING, inputs={relay: Grouping.fields("key")})
