@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Iterable
 from typing import Any, Final
 
 from heronpy.instances.acking.anchored import Edges, pairs
-from heronpy.instances.output.arrow_messages import check_plain
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.compact_columns import compact, shares
 
@@ -23,6 +23,10 @@ _HEAD = struct.Struct("<BBxxI")
 _MESSAGE: Final = 1
 #: a whole IPC stream: a batch with dictionaries takes more than one message
 _STREAM: Final = 2
+# numbers of fields in the metadata of a message, as in Arrow's Message.fbs
+_HEADER: Final = 2
+_BATCH_OF_DICTIONARY: Final = 1
+_COMPRESSION: Final = 3
 
 
 def encode_columns(batch: Any, anchor: Edges) -> bytes:
@@ -69,10 +73,10 @@ def _read(form: int, body: memoryview, schema: Any) -> Any:
     try:
         if form == _MESSAGE:
             message = pa.ipc.read_message(pa.py_buffer(body))
-            check_plain([message])
+            _check_plain([message])
             batch = pa.ipc.read_record_batch(message, schema)
         else:
-            check_plain(pa.ipc.MessageReader.open_stream(pa.py_buffer(body)))
+            _check_plain(pa.ipc.MessageReader.open_stream(pa.py_buffer(body)))
             with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
                 (batch,) = stream
         # It may come from another machine, and offsets that lie would be followed. Costs a few ns a row.
@@ -93,3 +97,49 @@ def _stream(batch: Any) -> memoryview:
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     return memoryview(sink.getvalue())
+
+
+def _check_plain(messages: Iterable[Any]) -> None:
+    """ValueError for a message that is compressed: a few bytes could become any number of them."""
+    import pyarrow as pa
+
+    for message in messages:
+        # earlier versions said elsewhere that they were compressed
+        if message.metadata_version != pa.ipc.MetadataVersion.V5:
+            msg = f"a message of version {message.metadata_version.name}"
+            raise ValueError(msg)
+        if message.type in ("record batch", "dictionary") and _is_compressed(message):
+            msg = f"a {message.type} that is compressed"
+            raise ValueError(msg)
+
+
+def _is_compressed(message: Any) -> bool:
+    """As its metadata says, a FlatBuffer, which Arrow has verified: pyarrow does not tell."""
+    data = memoryview(message.metadata)
+    batch = _table(data, _field(data, _table(data, 0), _HEADER))
+    if message.type == "dictionary":
+        batch = _table(data, _field(data, batch, _BATCH_OF_DICTIONARY))
+    return _field(data, batch, _COMPRESSION) is not None
+
+
+def _table(data: memoryview, place: int | None) -> int:
+    """Where the table begins that is referred to here."""
+    if place is None:
+        msg = "a message without a batch"
+        raise ValueError(msg)
+    return place + _number("<i", data, place)
+
+
+def _field(data: memoryview, table: int, number: int) -> int | None:
+    """Where a field of a table lies; None if the table does not have it."""
+    fields = table - _number("<i", data, table)
+    entry = 4 + 2 * number
+    if entry >= _number("<H", data, fields):
+        return None
+    distance = _number("<H", data, fields + entry)
+    return table + distance if distance else None
+
+
+def _number(form: str, data: memoryview, place: int) -> int:
+    found: int = struct.unpack_from(form, data, place)[0]
+    return found
