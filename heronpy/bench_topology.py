@@ -1,7 +1,8 @@
-"""The word count that `heronpy bench words` measures: FOLDER UNIT GUARANTEE KEYS uniform|zipf.
+"""The word count that `heronpy bench words` measures: FOLDER UNIT GUARANTEE KEYS uniform|zipf TASKS.
 
-The bolt writes into FOLDER how many words it has counted, ten times a second. When there is a file `stop`,
-the spout ends, and the bolt writes the tally of its counts.
+Every task of the bolt writes into FOLDER how many words it has counted, ten times a second. When there is a
+file `stop`, every task of the spout writes which words it has emitted and ends, and those of the bolt write
+the tallies of their counts.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from heronpy.bench_words import WordBlock, tally
 
 FOLDER, UNIT, GUARANTEE = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 WORDS = WordBlock(int(sys.argv[4]), sys.argv[5] == "zipf")
+#: of the spout, and of the bolt
+TASKS = int(sys.argv[6])
 
 #: words that one call of next_tuple emits one by one, as a source does that reads in blocks
 BURST = 100
@@ -40,17 +43,26 @@ ACKED = GUARANTEE == "at_least_once"
 SAVED = GUARANTEE == "effectively_once"
 
 
+def note(name: str, content: object) -> None:
+    """A file that is there as a whole or not at all."""
+    unfinished = FOLDER / f"new-{name}"
+    unfinished.write_bytes(msgspec.json.encode(content))
+    unfinished.replace(FOLDER / name)
+
+
 class WordSpout(Spout):
-    """The words of the block, again and again, until it is told to stop."""
+    """The words of the block, again and again, until it is told to stop; each task begins elsewhere."""
 
     outputs: Any = ["word"]
-    splits = 1
+    splits: Any = TASKS
     #: words of one call
     size = BURST
 
     def initialize(self, config: Any, context: Any) -> None:  # noqa: ARG002
         self.words = self.block()
-        self.position = self.state.get("0", 0) if SAVED else 0
+        (self.split,) = self.splits
+        self.begin = WORDS.begin(int(self.split), TASKS)
+        self.position = self.state.get(self.split, self.begin) if SAVED else self.begin
         self.due = 0.0
 
     def block(self) -> Any:
@@ -62,12 +74,13 @@ class WordSpout(Spout):
         if now >= self.due:
             self.due = now + LOOK
             if (FOLDER / "stop").exists():
+                note(f"emitted-{self.split}", (self.begin, self.position))
                 self.finish()
                 return
         begin = self.position % len(self.words)
         self.position += self.send(begin, min(begin + self.size, len(self.words)))
         if SAVED:
-            self.state["0"] = self.position
+            self.state[self.split] = self.position
 
     def send(self, begin: int, end: int) -> int:
         """Emit these words of the block; returns how many they are."""
@@ -94,7 +107,8 @@ class CountBolt(Bolt):
     def initialize(self, config: Any, context: Any) -> None:  # noqa: ARG002
         self.counts: Any = self.state if SAVED else {}
         self.seen = 0
-        self.progress = (FOLDER / "progress").open("a", buffering=1)
+        self.task = context.get_task_id()
+        self.progress = (FOLDER / f"progress-{self.task}").open("a", buffering=1)
 
     def process(self, tup: Any) -> None:
         counts, word = self.counts, tup.word
@@ -112,9 +126,7 @@ class CountBolt(Bolt):
         return items
 
     def end_of_input(self) -> None:
-        unfinished = FOLDER / "tally.new"
-        unfinished.write_bytes(msgspec.json.encode(tally(self.counted())))
-        unfinished.replace(FOLDER / "tally")
+        note(f"tally-{self.task}", tally(self.counted()))
 
 
 class BatchCountBolt(CountBolt):
@@ -181,7 +193,7 @@ class Bench(Topology):
         "topology.reliability.mode": MODES[GUARANTEE],
         "topology.max.spout.pending": PENDING if spout is WordSpout else max(PENDING // spout.size, TREES),
     }
-    words = spout.spec(par=1)
+    words = spout.spec(par=TASKS)
     count = bolt.spec(
-        par=1, inputs={words: Grouping.fields("word")}, config={"topology.tick.tuple.freq.secs": 0.1}
+        par=TASKS, inputs={words: Grouping.fields("word")}, config={"topology.tick.tuple.freq.secs": 0.1}
     )

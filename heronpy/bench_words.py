@@ -45,11 +45,21 @@ class WordBlock(NamedTuple):
     def words(self) -> list[str]:
         return [f"{STEM}{number}" for number in self.numbers()]
 
-    def expected(self, words: int) -> Tally:
-        """The oracle: of the first so many words."""
+    def begin(self, part: int, parts: int) -> int:
+        """Where in the block this one of several sources begins: no two emit the same words at a time."""
+        return part * max(BLOCK, self.keys) // parts
+
+    def expected(self, *spans: range) -> Tally:
+        """The oracle: of the words at these positions; the block comes again and again."""
         numbers = self.numbers()
-        passes, rest = divmod(words, len(numbers))
-        counts = Counter(numbers[:rest])
+        counts: Counter[int] = Counter()
+        passes = 0
+        for span in spans:
+            whole, rest = divmod(len(span), len(numbers))
+            passes += whole
+            begin = span.start % len(numbers)
+            counts.update(numbers[begin : begin + rest])
+            counts.update(numbers[: max(begin + rest - len(numbers), 0)])
         if passes:
             for number, count in Counter(numbers).items():
                 counts[number] += count * passes
@@ -59,6 +69,12 @@ class WordBlock(NamedTuple):
 def tally(counts: Iterable[tuple[str, int]]) -> Tally:
     """Of words with their counts."""
     return _tally((int(word[len(STEM) :]), count) for word, count in counts)
+
+
+def merged(tallies: Iterable[Tally]) -> Tally:
+    """Of counts that have no key in common; one that two of them have makes the sums wrong, as it should."""
+    sums = map(sum, zip(*(msgspec.structs.astuple(each) for each in tallies), strict=True))
+    return Tally(*sums)
 
 
 def _tally(counts: Iterable[tuple[int, int]]) -> Tally:

@@ -6,7 +6,7 @@ import time
 
 from bench.sides import Sample, Side
 from bench.sides.engine_run import EngineRun
-from heronpy.cli.measuring.word_rate import WordProgress
+from heronpy.cli.measuring.word_progress import WordProgress
 
 #: seconds before anything is measured
 SETTLING = 3.0
@@ -33,8 +33,7 @@ class Counted(Side):
 
 def _seen(engine: EngineRun, moment: float) -> float:
     """Tuples that all tasks had seen at this moment."""
-    files = sorted(engine.notes.glob("seen-*"))
-    return sum(WordProgress.read(file).at(moment) for file in files)
+    return WordProgress.read(*engine.notes.glob("seen-*")).at(moment)
 
 
 class Idle(Side):

@@ -35,7 +35,7 @@ class HeronpyWords(Side):
             command = [HERONPY, "bench", "words", *self._options, "--for", "1s" if quick else "2s"]
             said = json.loads(output_of([*command, "-o", "json"], {"HERONPY_HOME": home}))
         assert said["checked"]
-        facts = {key: said[key] for key in ("unit", "guarantee", "fuse", "link", "keys", "versions")}
+        facts = {key: said[key] for key in ("unit", "guarantee", "fuse", "link", "tasks", "keys", "versions")}
         values = {"rate": said["words_per_second"], "cpu": said["cpu_microseconds_per_word"]}
         return Sample(values, facts=facts)
 
@@ -63,7 +63,7 @@ class PeerWords(Side):
         arguments = [str(block_file(self._block)), str(first), str(last), *self._options]
         lines = output_of(isolated([*program, *arguments]), {}).splitlines()
         said = json.loads(next(line for line in reversed(lines) if line.startswith("{")))
-        found, expected = Tally(**said["tally"]), self._block.expected(last)
+        found, expected = Tally(**said["tally"]), self._block.expected(range(last))
         if found != expected:
             msg = f"{self.name} counted {found}, but these words give {expected}"
             raise WrongResult(msg)

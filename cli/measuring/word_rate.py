@@ -8,13 +8,14 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from heronpy.bench_words import Tally, WordBlock
+from heronpy.bench_words import Tally, WordBlock, merged
+from heronpy.cli.measuring.word_progress import WordProgress
 from heronpy.cli.reading.topologies import open_state
 from heronpy.cli.submitting.starting import start, take_down
 from heronpy.cli.submitting.submission import prepare
@@ -50,6 +51,8 @@ class WordCost(msgspec.Struct, frozen=True, kw_only=True):
     guarantee: str
     fuse: str
     link: str
+    #: of the spout, and of the bolt
+    tasks: int
     keys: int
     distribution: Literal["uniform", "zipf"]
     #: measured
@@ -60,6 +63,13 @@ class WordCost(msgspec.Struct, frozen=True, kw_only=True):
     checked: bool
     tally: Tally
     versions: dict[str, str]
+
+
+class Counted(NamedTuple):
+    """What all tasks said at the end: which words the spouts emitted, and the sums of the bolts' counts."""
+
+    spans: tuple[range, ...]
+    tally: Tally
 
 
 class Look(NamedTuple):
@@ -75,6 +85,8 @@ class WordCount(NamedTuple):
     unit: str
     guarantee: str
     block: WordBlock
+    #: of the spout, and of the bolt
+    tasks: int = 1
 
     def measure(self, config: Config, seconds: float) -> WordCost:
         """Run the word count until that much has been measured, check its counts, and take it down."""
@@ -89,37 +101,52 @@ class WordCount(NamedTuple):
                 start(config, state, prepared, wait=True)
                 try:
                     looks = self._measured(folder, work_folder(config, NAME), seconds)
-                    counted = _stopped(folder)
+                    counted = self._stopped(folder)
                 finally:
                     take_down(config, state, NAME)
-            return self._cost(config, looks, WordProgress.read(folder / "progress"), counted)
+            return self._cost(config, looks, WordProgress.of_all(folder, self.tasks), counted)
 
     def _measured(self, folder: Path, work: Path, seconds: float) -> tuple[Look, Look]:
-        """The first look is taken when every key has been seen."""
+        """The first look is taken when the words of the whole block have been seen."""
         mark, pass_, begun = os.fsencode(work), max(self.block.keys, 1_000_000), time.monotonic()
 
-        def warm() -> bool | None:
-            enough = (
-                WordProgress.read(folder / "progress").seen >= pass_ and time.monotonic() >= begun + WARM_UP
-            )
-            return enough or None
+        def progress() -> WordProgress:
+            return WordProgress.of_all(folder, self.tasks)
 
-        _waited(warm, lambda: WordProgress.read(folder / "progress").seen)
+        def warm() -> bool | None:
+            return (progress().seen >= pass_ and time.monotonic() >= begun + WARM_UP) or None
+
+        _waited(warm, lambda: progress().seen)
         first = _look(mark)
         time.sleep(seconds)
         last = _look(mark)
-        _waited(lambda: WordProgress.read(folder / "progress").until >= last.at or None, lambda: None)
+        _waited(lambda: progress().until >= last.at or None, lambda: None)
         return first, last
 
+    def _stopped(self, folder: Path) -> Counted:
+        """Ends the input and waits for what every task says of the whole run."""
+        (folder / "stop").touch()
+
+        def written() -> Counted | None:
+            tallies, spans = sorted(folder.glob("tally-*")), sorted(folder.glob("emitted-*"))
+            if len(tallies) < self.tasks or len(spans) < self.tasks:
+                return None
+            return Counted(
+                tuple(range(*msgspec.json.decode(file.read_bytes(), type=tuple[int, int])) for file in spans),
+                merged(msgspec.json.decode(file.read_bytes(), type=Tally) for file in tallies),
+            )
+
+        return _waited(written, lambda: WordProgress.of_all(folder, self.tasks).seen)
+
     def _cost(
-        self, config: Config, looks: tuple[Look, Look], progress: WordProgress, counted: Tally
+        self, config: Config, looks: tuple[Look, Look], progress: WordProgress, counted: Counted
     ) -> WordCost:
         first, last = looks
         words = progress.at(last.at) - progress.at(first.at)
         cpu, seconds = last.cpu - first.cpu, last.at - first.at
-        expected = self.block.expected(counted.words)
-        if counted != expected:
-            msg = f"the counts are wrong: {counted}, but these words give {expected}"
+        expected = self.block.expected(*counted.spans)
+        if counted.tally != expected:
+            msg = f"the counts are wrong: {counted.tally}, but these words give {expected}"
             raise HeronError(msg)
         return WordCost(
             words_per_second=words / seconds,
@@ -128,55 +155,27 @@ class WordCount(NamedTuple):
             guarantee=self.guarantee,
             fuse=str(config.get("topology.fuse", "none")),
             link=config.text("transport.local"),
+            tasks=self.tasks,
             keys=self.block.keys,
             distribution="zipf" if self.block.zipf else "uniform",
             seconds=seconds,
             cpu_seconds=cpu,
             words=round(words),
             checked=True,
-            tally=counted,
+            tally=counted.tally,
             versions=_versions(),
         )
 
     def _arguments(self, folder: Path) -> list[str]:
         distribution = "zipf" if self.block.zipf else "uniform"
-        return [str(folder), self.unit, self.guarantee, str(self.block.keys), distribution]
-
-
-class WordProgress:
-    """When the bolt had counted how many words."""
-
-    def __init__(self, steps: Sequence[tuple[float, int]]) -> None:
-        self._steps = steps or [(0.0, 0)]
-        self.until, self.seen = self._steps[-1]
-
-    @classmethod
-    def read(cls, file: Path) -> WordProgress:
-        """As far as it is written down; a last line that is not complete is none."""
-        lines = file.read_text().split("\n")[:-1] if file.exists() else []
-        return cls([(float(at), int(seen)) for at, seen in map(str.split, lines)])
-
-    def at(self, moment: float) -> float:
-        """Words at this moment, between two steps in proportion."""
-        for (before, few), (after, many) in zip(self._steps, self._steps[1:], strict=False):
-            if before <= moment <= after:
-                return few + (many - few) * (moment - before) / (after - before)
-        return float(self.seen if moment > self.until else 0)
+        return [
+            *(str(folder), self.unit, self.guarantee),
+            *(str(self.block.keys), distribution, str(self.tasks)),
+        ]
 
 
 def _look(mark: bytes) -> Look:
     return Look(time.monotonic(), cpu_seconds_of(lambda line: mark in line))
-
-
-def _stopped(folder: Path) -> Tally:
-    """Ends the input and waits for the tally of all that was counted."""
-    (folder / "stop").touch()
-
-    def written() -> Tally | None:
-        file = folder / "tally"
-        return msgspec.json.decode(file.read_bytes(), type=Tally) if file.exists() else None
-
-    return _waited(written, lambda: WordProgress.read(folder / "progress").seen)
 
 
 def _waited(found: Callable[[], T | None], moved: Callable[[], object]) -> T:

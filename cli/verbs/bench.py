@@ -57,22 +57,36 @@ def command() -> None:
     "--keys", type=click.IntRange(min=1), default=450_000, show_default=True, help="Different words."
 )
 @click.option("--zipf", is_flag=True, help="Few words are frequent, instead of all alike.")
+@click.option(
+    "--tasks",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Tasks of the spout, and as many of the bolt.",
+)
 @shortcut("--fuse", "MODE", "Whether tasks share a process: none or container.")
 @shortcut("--link", "KIND", "Links within a container: unix or zmq.")
 @takes_duration
 @takes_output
 @takes_settings
 def words(
-    config: Config, unit: str, guarantee: str, keys: int, zipf: bool, seconds: float | None, output: str
+    config: Config,
+    unit: str,
+    guarantee: str,
+    keys: int,
+    zipf: bool,
+    tasks: int,
+    seconds: float | None,
+    output: str,
 ) -> None:
-    """Count words at full speed, one spout and one bolt, and say how many a second and at what cost.
+    """Count words at full speed, from a spout to a bolt, and say how many a second and at what cost.
 
     The counts are checked. The cost is that of all processes of the topology.
     """
     from heronpy.bench_words import WordBlock
     from heronpy.cli.measuring.word_rate import MEASURED, WordCount
 
-    count_words = WordCount(unit, guarantee, WordBlock(keys, zipf))
+    count_words = WordCount(unit, guarantee, WordBlock(keys, zipf), tasks)
     measured = count_words.measure(config, MEASURED if seconds is None else seconds)
     if output == "json":
         echo_json(measured)
@@ -80,7 +94,8 @@ def words(
     click.echo(
         f"{count(measured.words_per_second)} words a second from spout to bolt,"
         f" {measured.cpu_microseconds_per_word:.3g} CPU-microseconds a word in all processes,"
-        f" over {measured.seconds:.0f} s; {unit}, {guarantee}, {keys:,} keys, all counts right"
+        f" over {measured.seconds:.0f} s; {unit}, {guarantee}, {keys:,} keys, {tasks} + {tasks} tasks,"
+        " all counts right"
     )
 
 

@@ -214,16 +214,18 @@ def test_a_submit_that_is_interrupted_takes_the_topology_back(
 
 
 def test_bench_says_what_the_machine_can_do_and_leaves_nothing(engine: Engine) -> None:
-    words = ("--unit", "batches", "--guarantee", "effectively_once", "--keys", "1000", "--zipf")
-    measured = json.loads(engine.ok("bench", *words, "--for", "1s", "-o", "json"))
+    options = ("--unit", "batches", "--guarantee", "effectively_once", "--keys", "1000", "--zipf")
+    measured = json.loads(engine.ok("bench", *options, "--tasks", "2", "--for", "1s", "-o", "json"))
     assert measured["words_per_second"] > 0
     assert measured["cpu_microseconds_per_word"] > 0
     assert measured["checked"]
-    assert [measured[key] for key in ("unit", "guarantee", "keys", "distribution", "fuse", "link")] == [
+    said = ("unit", "guarantee", "keys", "distribution", "tasks", "fuse", "link")
+    assert [measured[key] for key in said] == [
         "batches",
         "effectively_once",
         1000,
         "zipf",
+        2,
         "none",
         "unix",
     ]
@@ -232,4 +234,13 @@ def test_bench_says_what_the_machine_can_do_and_leaves_nothing(engine: Engine) -
     assert (measured["results"], measured["generation"]) == (17, "apart")
     assert measured["seconds"] > 0
     assert measured["cpu_seconds"] > 0
+    assert engine.leftovers() == []
+
+
+def test_bench_counts_every_word_of_several_spouts_at_the_bolt_that_owns_it(engine: Engine) -> None:
+    for unit, fuse in (("rows", "none"), ("columns", "container")):
+        options = ("--unit", unit, "--fuse", fuse, "--tasks", "2", "--keys", "1000")
+        measured = json.loads(engine.ok("bench", "words", *options, "--for", "200ms", "-o", "json"))
+        assert [measured[key] for key in ("unit", "fuse", "tasks", "checked")] == [unit, fuse, 2, True]
+        assert measured["tally"]["distinct"] == 1000
     assert engine.leftovers() == []
