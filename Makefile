@@ -20,7 +20,7 @@ SEED ?= 1
 RUN = $(PYTHON) tests/whole_run.py --seed $(SEED)
 
 # What is measured: groups, or options of `python -m bench run`.
-BENCH ?= words latency sizes event-time
+BENCH ?= words peers keys latency rates sizes event-time
 
 # What explores begins somewhere else each time, and says where.
 ifndef CHAOS_SEED

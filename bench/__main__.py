@@ -18,12 +18,12 @@ from pathlib import Path
 from bench.figures import FIGURES, chosen
 from bench.peers.environments import ENVIRONMENTS, ROOT, Unavailable
 from bench.picture import draw
-from bench.rounds import Run, remarks, table
-from bench.sides.catalogue import sides
+from bench.rounds import Run, remarks, table, word_table
+from bench.sides.catalogue import sides, word_sides
 
 RESULTS = ROOT / "bench" / "results"
-#: between these, RESULTS.md has the table
-BEGIN, END = "<!-- figures: python -m bench table --write -->", "<!-- end of figures -->"
+#: around what `table --write` puts into RESULTS.md, by name
+BEGIN, END = "<!-- {}: python -m bench table --write -->", "<!-- end of {} -->"
 
 
 def install(asked: argparse.Namespace) -> None:
@@ -69,9 +69,16 @@ def show_table(asked: argparse.Namespace) -> None:
     if asked.write:
         found = [json.loads(file.read_text()) for file in asked.files]
         file = ROOT / "bench" / "RESULTS.md"
-        before, _, rest = file.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        file.write_text(f"{before}{BEGIN}\n\n{table(found)}\n\n{remarks(found)}\n\n{END}{after}")
+        text = written(file.read_text(), "figures", f"{table(found)}\n\n{remarks(found)}")
+        file.write_text(written(text, "words", word_table(found, word_sides())))
+
+
+def written(text: str, name: str, part: str) -> str:
+    """The text with this part between the marks of its name."""
+    begin, end = BEGIN.format(name), END.format(name)
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{part}\n\n{end}{after}"
 
 
 def show_files(files: list[Path], draws: bool) -> None:

@@ -25,6 +25,11 @@ class Figure(NamedTuple):
     twins: tuple[str, str]
 
     @property
+    def borrowed(self) -> str:
+        """The side whose noise is printed, where it is none of those compared; else empty."""
+        return "" if {self.first, self.second} & set(self.twins) else self.twins[0]
+
+    @property
     def sides(self) -> tuple[str, ...]:
         named = (self.first, self.second, *self.twins)
         return tuple(dict.fromkeys(name for name in named if name is not None))
@@ -77,6 +82,12 @@ def shown(key: str, title: str, measure: str, side: str, twins: tuple[str, str])
 _COLUMNS = ("columns", "columns again")
 _LATENCY = ("hop", "hop again")
 _CPU_BOUND = ("cpu-bound 2", "cpu-bound 2 again")
+_IDLE = ("idle", "idle again")
+_IDLE_FUSED = ("idle fused", "idle fused again")
+_INSTANCES = ("instances 2", "instances 2 again")
+_PLAN = ("plan 10000", "plan 10000 again")
+#: with one bolt task no key is hashed, since that task owns them all
+_HASHED = "… two spout and two bolt tasks, so that words are hashed"
 
 WORD_FIGURES: Sequence[Figure] = (
     better("rows-bytewax", "rows, at most once, words/s ÷ Bytewax", "rate", ("rows", "bytewax"), (6, 7.5)),
@@ -84,6 +95,7 @@ WORD_FIGURES: Sequence[Figure] = (
         "rows-pipe", "rows ÷ plain Python with a pipe, CPU per word", "cpu", ("rows", "pipe"), (0.65, 0.75)
     ),
     better("batches-rows", "batches of rows ÷ rows, CPU per word", "cpu", ("batches", "rows"), (2.5, 3.4)),
+    better("batches-rows-2", _HASHED, "cpu", ("batches 2", "rows 2")),
     better(
         "columns-rows",
         "columns ÷ rows, CPU per word, through the Stream Manager",
@@ -92,6 +104,7 @@ WORD_FIGURES: Sequence[Figure] = (
         (10, 20),
         _COLUMNS,
     ),
+    better("columns-rows-2", _HASHED, "cpu", ("columns 2", "rows 2"), twins=_COLUMNS),
     better(
         "columns-bytewax", "columns, words/s ÷ Bytewax", "rate", ("columns", "bytewax"), (40, 80), _COLUMNS
     ),
@@ -103,6 +116,7 @@ WORD_FIGURES: Sequence[Figure] = (
         (1, 3),
         _COLUMNS,
     ),
+    better("columns-jet-2", _HASHED, "cpu", ("columns fused 2", "jet"), twins=_COLUMNS),
     better(
         "acks-rows",
         "at least once ÷ at most once, rows, words/s",
@@ -111,6 +125,13 @@ WORD_FIGURES: Sequence[Figure] = (
         (0.75, 0.85),
     ),
     better("acks-rows-cpu", "… CPU per word", "cpu", ("rows acked", "rows")),
+    better(
+        "acks-batches",
+        "at least once ÷ at most once, batches, words/s",
+        "rate",
+        ("batches acked", "batches"),
+    ),
+    better("acks-batches-cpu", "… CPU per word", "cpu", ("batches acked", "batches")),
     better(
         "acks-columns",
         "at least once ÷ at most once, columns, words/s",
@@ -127,6 +148,7 @@ WORD_FIGURES: Sequence[Figure] = (
         ("rows saved", "rows unsaved"),
         (0.75, 0.85),
     ),
+    better("saved-batches", "… batches", "cpu", ("batches saved", "batches unsaved")),
     better(
         "saved-columns",
         "… columns",
@@ -164,20 +186,28 @@ PEER_FIGURES: Sequence[Figure] = (
     ),
 )
 
-KEY_FIGURES: Sequence[Figure] = tuple(
+KEY_FIGURES: Sequence[Figure] = (
+    *(
+        better(
+            f"columns-rows-{name}",
+            f"columns ÷ rows, CPU per word, {title}",
+            "cpu",
+            (f"columns {name}", f"rows {name}"),
+            twins=_COLUMNS,
+        )
+        for name, title in (
+            ("zipf", "450,000 keys by Zipf's law"),
+            ("1e5", "10⁵ keys"),
+            ("1e6", "10⁶ keys"),
+            ("1e7", "10⁷ keys"),
+        )
+    ),
     better(
-        f"columns-rows-{name}",
-        f"columns ÷ rows, CPU per word, {title}",
+        "batches-rows-zipf",
+        "batches ÷ rows, CPU per word, 450,000 keys by Zipf's law",
         "cpu",
-        (f"columns {name}", f"rows {name}"),
-        twins=_COLUMNS,
-    )
-    for name, title in (
-        ("zipf", "450,000 keys by Zipf's law"),
-        ("1e5", "10⁵ keys"),
-        ("1e6", "10⁶ keys"),
-        ("1e7", "10⁷ keys"),
-    )
+        ("batches zipf", "rows zipf"),
+    ),
 )
 
 LATENCY_FIGURES: Sequence[Figure] = (
@@ -194,8 +224,17 @@ LATENCY_FIGURES: Sequence[Figure] = (
     ),
     limit("hop-cpu", "… CPU-microseconds per tuple", "cpu", "hop", (170, 100), _LATENCY),
     limit("hop-zmq-cpu", "… the same over ZeroMQ", "cpu", "hop zmq", (170, 100), _LATENCY),
-    limit("fan", "fan-out 1 → 100 tasks at 50 tuples/s, p50 ms", "p50 ms", "fan", (60, 20), _LATENCY),
-    limit("chain", "chain of 30 bolts at 50 tuples/s, p50 ms", "p50 ms", "chain", (40, 15), _LATENCY),
+    limit(
+        "fan", "fan-out 1 → 100 tasks at 50 tuples/s, p50 ms", "p50 ms", "fan", (60, 20), ("fan", "fan again")
+    ),
+    limit(
+        "chain",
+        "chain of 30 bolts at 50 tuples/s, p50 ms",
+        "p50 ms",
+        "chain",
+        (40, 15),
+        ("chain", "chain again"),
+    ),
 )
 
 RATE_FIGURES: Sequence[Figure] = tuple(
@@ -227,20 +266,18 @@ SIZE_FIGURES: Sequence[Figure] = (
         (0.9, 1),
         _CPU_BOUND,
     ),
-    limit(
-        "idle", "200 idle instances: per cent of a core", "core share", "idle", (10, None), ("idle", "idle")
-    ),
-    shown("start", "… seconds from submit until all run", "start", "idle", ("idle", "idle")),
-    limit("idle-memory", "… memory of each, MB", "memory", "idle", (9, None), ("idle", "idle")),
+    limit("idle", "200 idle instances: per cent of a core", "core share", "idle", (10, None), _IDLE),
+    shown("start", "… seconds from submit until all run", "start", "idle", _IDLE),
+    limit("idle-memory", "… memory of each, MB", "memory", "idle", (9, None), _IDLE),
     limit(
         "idle-fused",
         "200 idle instances, fused: per cent of a core",
         "core share",
         "idle fused",
         (2, None),
-        ("idle", "idle"),
+        _IDLE_FUSED,
     ),
-    limit("idle-fused-memory", "… memory of each, MB", "memory", "idle fused", (1.5, None), ("idle", "idle")),
+    limit("idle-fused-memory", "… memory of each, MB", "memory", "idle fused", (1.5, None), _IDLE_FUSED),
     better(
         "growth",
         "8 containers ÷ 2, the same 16 tasks, CPU per tuple",
@@ -256,6 +293,19 @@ SIZE_FIGURES: Sequence[Figure] = (
         ("growth 4", "growth 1"),
         twins=("growth 2", "growth 2 again"),
     ),
+    *(
+        better(
+            f"instances-{tasks}",
+            f"{tasks} tasks ÷ 2 in one container, CPU per tuple (2 tasks hash no key)",
+            "cpu",
+            (f"instances {tasks}", "instances 2"),
+            twins=_INSTANCES,
+        )
+        for tasks in (4, 8, 16)
+    ),
+    shown("plan", "a plan of 10,000 tasks, KiB in the state tree", "physical plan, KiB", _PLAN[0], _PLAN),
+    shown("plan-spout", "… CPU-ms to build one spout task", "build a spout task", _PLAN[0], _PLAN),
+    shown("plan-bolt", "… CPU-ms to build one bolt task", "build a bolt task", _PLAN[0], _PLAN),
 )
 
 _TUMBLING = ("tumbling", "tumbling again")
@@ -293,7 +343,7 @@ EVENT_TIME_FIGURES: Sequence[Figure] = (
         "combines",
         "sliding",
         (3, None),
-        ("sliding", "sliding"),
+        ("sliding", "sliding"),  # the same number every time
     ),
 )
 

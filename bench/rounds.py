@@ -109,6 +109,7 @@ def _figure(figure: Figure, rounds: Sequence[Mapping[str, Mapping[str, float]]])
         "values": values,
         "median": statistics.median(values) if values else None,
         "twins": twins,
+        "twins of": figure.borrowed,
         "goal": str(figure.goal),
         "verdict": figure.goal.verdict(values, twins),
     }
@@ -128,6 +129,8 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
                 rows.setdefault(key, (figure["title"], figure["goal"], "not measured", "", ""))
                 continue
             itself = f"{spread(figure['twins'])}, ± {noise(figure['twins']):.0%}" if figure["twins"] else "-"
+            if borrowed := figure.get("twins of"):
+                itself = f"{borrowed}: {itself}"
             verdict = "" if figure["goal"] == "-" else figure["verdict"]
             rows[key] = (figure["title"], figure["goal"], spread(figure["values"]), itself, verdict)
     head = [
@@ -135,6 +138,22 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
         "|---|---|---|---|---|",
     ]
     return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows.values())])
+
+
+def word_table(found: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> str:
+    """What these sides gave by themselves, the cheapest word last; a later run wins."""
+    samples: dict[str, list[Mapping[str, float]]] = {}
+    for run in found:
+        for name in sides:
+            if given := [each[name] for each in run["rounds"] if name in each]:
+                samples[name] = given
+    rows = []
+    for name, given in samples.items():
+        rate, cpu = (statistics.median(each[what] for each in given) for what in ("rate", "cpu"))
+        rows.append((cpu, f"| {name} | {rate:,.0f} | {1000 * cpu:,.0f} | {len(given)} |"))
+    rows.sort(key=lambda row: row[0], reverse=True)
+    head = ["| side | words/s | CPU-nanoseconds per word, all processes | n |", "|---|---|---|---|"]
+    return "\n".join([*head, *(line for _, line in rows)])
 
 
 def remarks(found: Sequence[Mapping[str, Any]]) -> str:

@@ -8,13 +8,16 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
 from bench.peers.environments import ROOT
 from bench.sides.word_sides import HERONPY, output_of
+from heronpy.cli.measuring.word_progress import WordProgress
 from heronpy.kernel.machine.cpu import cpu_seconds_of
 from heronpy.kernel.machine.processes import processes
 
@@ -24,6 +27,15 @@ TOPOLOGIES = ROOT / "bench" / "topologies"
 #: seconds after which a topology that shows nothing is given up
 PATIENCE = 120.0
 LOOK = 0.05
+
+
+@dataclass
+class Spent:
+    """In one interval: its length, CPU time of all processes, and tuples that all counting bolts saw."""
+
+    seconds: float = 0.0
+    cpu: float = 0.0
+    tuples: float = 0.0
 
 
 class EngineRun:
@@ -61,6 +73,20 @@ class EngineRun:
         """CPU seconds of all its processes so far."""
         mark = os.fsencode(self._folder.name)
         return cpu_seconds_of(lambda line: mark in line)
+
+    def seen(self) -> WordProgress:
+        """Of all tasks that count (topologies/counting.py)."""
+        return WordProgress.read(*self.notes.glob("seen-*"))
+
+    @contextmanager
+    def spent(self) -> Iterator[Spent]:
+        """What the block took; CPU time and tuples are those of the same interval, which the block is."""
+        found, cpu, begun = Spent(), self.cpu(), time.monotonic()
+        yield found
+        found.cpu, ended = self.cpu() - cpu, time.monotonic()
+        self.waited(lambda: self.seen().until >= ended or None)  # the last tuples are written down
+        seen = self.seen()
+        found.seconds, found.tuples = ended - begun, seen.at(ended) - seen.at(begun)
 
     def memory(self) -> float:
         """Proportional memory of all its processes, in MB."""

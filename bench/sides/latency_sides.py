@@ -39,17 +39,20 @@ class Latency(Side):
     def run(self, quick: bool) -> Sample:
         rate = self._share * sustained(self._settings, quick) if self._share else self._rate
         seconds = 2.0 if quick else 5.0
+        # before and after, so that neither takes time from the other
+        relay = relay_histogram(seconds / 4) if self._relay else None
         with EngineRun("paced.py", str(rate), self._shape, settings=self._settings) as engine:
             engine.waited(lambda: engine.noted("due-*.json") or None)
             time.sleep(SETTLING)
-            before, cpu, begun = _noted(engine), engine.cpu(), time.monotonic()
-            time.sleep(seconds)
-            relay = relay_histogram(seconds / 2) if self._relay else None
-            after, cpu, spent = _noted(engine), engine.cpu() - cpu, time.monotonic() - begun
+            before = _noted(engine)
+            with engine.spent() as spent:
+                time.sleep(seconds)
+            after = _noted(engine)
         due, emitted = (Histogram((late - early).items()) for early, late in zip(before, after, strict=True))
         values = {**due.summary(), "p50 ms": due.percentile(50) / 1000, "emit p50": emitted.percentile(50)}
-        values |= {"rate": due.total / spent, "cpu": 1e6 * cpu / max(due.total, 1)}
+        values |= {"rate": spent.tuples / spent.seconds, "cpu": 1e6 * spent.cpu / max(spent.tuples, 1)}
         if relay is not None:
+            relay.merge(relay_histogram(seconds / 4))
             values["relay p50"] = relay.percentile(50)
             values["over relay"] = due.percentile(50) / relay.percentile(50)
             values["emit over relay"] = emitted.percentile(50) / relay.percentile(50)
@@ -73,9 +76,9 @@ def sustained(settings: tuple[str, ...], quick: bool) -> float:
         with EngineRun("paced.py", "max", "hop", settings=settings) as engine:
             engine.waited(lambda: engine.noted("due-*.json") or None)
             time.sleep(SETTLING)
-            before, begun = _noted(engine)[0].total(), time.monotonic()
-            time.sleep(2.0 if quick else 5.0)
-            _SUSTAINED[settings] = (_noted(engine)[0].total() - before) / (time.monotonic() - begun)
+            with engine.spent() as spent:
+                time.sleep(2.0 if quick else 5.0)
+        _SUSTAINED[settings] = spent.tuples / spent.seconds
     return _SUSTAINED[settings]
 
 

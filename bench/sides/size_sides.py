@@ -1,12 +1,12 @@
-"""Size: bolts that compute, instances that wait, the same tasks in more containers."""
+"""Size: bolts that compute, instances that wait, more tasks, more containers, and plans of many tasks."""
 
 from __future__ import annotations
 
 import time
 
+from bench.large_plans import costs
 from bench.sides import Sample, Side
 from bench.sides.engine_run import EngineRun
-from heronpy.cli.measuring.word_progress import WordProgress
 
 #: seconds before anything is measured
 SETTLING = 3.0
@@ -21,19 +21,11 @@ class Counted(Side):
 
     def run(self, quick: bool) -> Sample:
         with EngineRun(self._file, *self._arguments) as engine:
-            engine.waited(lambda: _seen(engine, time.monotonic()) or None)
+            engine.waited(lambda: engine.seen().seen or None)
             time.sleep(SETTLING)
-            cpu, begun = engine.cpu(), time.monotonic()
-            time.sleep(1.0 if quick else 4.0)
-            cpu, ended = engine.cpu() - cpu, time.monotonic()
-            time.sleep(0.3)  # the last words are written down
-            tuples = _seen(engine, ended) - _seen(engine, begun)
-        return Sample({"rate": tuples / (ended - begun), "cpu": 1e6 * cpu / tuples})
-
-
-def _seen(engine: EngineRun, moment: float) -> float:
-    """Tuples that all tasks had seen at this moment."""
-    return WordProgress.read(*engine.notes.glob("seen-*")).at(moment)
+            with engine.spent() as spent:
+                time.sleep(1.0 if quick else 4.0)
+        return Sample({"rate": spent.tuples / spent.seconds, "cpu": 1e6 * spent.cpu / spent.tuples})
 
 
 class Idle(Side):
@@ -55,3 +47,15 @@ class Idle(Side):
             memory = engine.memory() / instances
         values = {"core share": share, "memory": memory, "start": started}
         return Sample(values, facts={"instances": instances})
+
+
+class LargePlan(Side):
+    """What a plan of so many tasks costs: KiB in the state tree, CPU-milliseconds to build one task."""
+
+    def __init__(self, name: str, tasks: int) -> None:
+        super().__init__(name)
+        self._tasks = tasks
+
+    def run(self, quick: bool) -> Sample:
+        tasks = self._tasks // 10 if quick else self._tasks
+        return Sample(dict(costs(tasks, rounds=1 if quick else 3)), facts={"tasks": tasks})

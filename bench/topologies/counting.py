@@ -1,4 +1,4 @@
-"""A bolt that writes down ten times a second how many tuples it has seen, and when."""
+"""A bolt that writes down with every tick how many tuples it has seen, and when."""
 
 import time
 

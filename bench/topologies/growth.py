@@ -1,4 +1,4 @@
-"""Eight spouts and eight counting bolts in so many containers: NOTES CONTAINERS."""
+"""Tasks in so many containers, one half spouts, the other half counting bolts: NOTES CONTAINERS [TASKS]."""
 
 import sys
 from pathlib import Path
@@ -10,6 +10,7 @@ from heronpy.bench_words import WordBlock
 
 WORDS = WordBlock(10_000, False).words()[:100_000]
 BURST = 100
+TASKS = int(sys.argv[3]) if len(sys.argv) > 3 else 16
 
 
 class Words(Spout):
@@ -40,7 +41,7 @@ class Count(Counting):
 
 class Growth(Topology):
     config = {"topology.stmgrs": int(sys.argv[2])}
-    words = Words.spec(par=8)
+    words = Words.spec(par=TASKS // 2)
     count = Count.spec(
-        par=8, inputs={words: Grouping.fields("word")}, config={"topology.tick.tuple.freq.secs": 0.1}
+        par=TASKS // 2, inputs={words: Grouping.fields("word")}, config={"topology.tick.tuple.freq.secs": 0.1}
     )

@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from counting import Counting
+
 from heronpy import Bolt, Grouping, Spout, TopologyBuilder
 
 NOTES, SHAPE = Path(sys.argv[1]), sys.argv[3]
@@ -45,20 +47,25 @@ class Pass(Bolt):
         self.emit(list(tup.values))
 
 
-class Watch(Bolt):
-    """Once a second it writes down how many tuples took how many microseconds, so far."""
+class Watch(Counting):
+    """Once a second it writes down how many tuples there were so far, and how many took how long."""
+
+    notes = NOTES
 
     def initialize(self, config, context):
+        super().initialize(config, context)
         self.task = context.get_task_id()
         self.since_due, self.since_emitted = Counter(), Counter()
 
     def process(self, tup):
         now = time.monotonic()
+        self.seen += 1
         due, emitted = tup.values
         self.since_due[int((now - due) * 1e6)] += 1
         self.since_emitted[int((now - emitted) * 1e6)] += 1
 
     def process_tick(self, tup):
+        super().process_tick(tup)
         for name, counts in (("due", self.since_due), ("emitted", self.since_emitted)):
             unfinished = NOTES / f"{name}-{self.task}.new"
             unfinished.write_text(json.dumps(counts))
