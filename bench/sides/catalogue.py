@@ -51,6 +51,7 @@ def _word_sides() -> list[Side]:
 def _peer_sides() -> list[Side]:
     return [
         PeerWords("pipe", "pipe", "pipe_words.py", (1_000_000, 3_000_000)),
+        PeerWords("lines", "pipe", "lines_words.py", (1_000_000, 3_000_000)),
         PeerWords("bytewax", "bytewax", "bytewax_words.py", (600_000, 900_000)),
         PeerWords("pathway", "pathway", "pathway_words.py", (200_000, 600_000)),
         PeerWords("pyflink", "pyflink", "pyflink_words.py", (2_000, 22_000)),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from bench.arithmetic import Goal, alternate, noise, ratios, spread
 from bench.figures import FIGURES, Figure, better, chosen, limit
-from bench.sides.catalogue import sides
+from bench.peers.environments import ROOT
+from bench.sides.catalogue import sides, word_sides
 
 ROUNDS = [
     {
@@ -81,6 +84,16 @@ def test_a_spread_is_printed_with_its_ends() -> None:
     assert spread([3.0, 1.0, 2.0]) == "2 (1 to 3, n=3)"
 
 
+def test_a_figure_whose_sides_ran_once_borrows_the_noise_of_another() -> None:
+    assert of("cpu").borrowed == ""
+    assert better("k", "t", "cpu", ("b", "a"), twins=("a", "a again")).borrowed == ""
+    assert better("k", "t", "cpu", ("b", "c"), twins=("a", "a again")).borrowed == "a"
+
+
+def test_a_side_is_held_against_another_run_of_itself_unless_it_is_counted() -> None:
+    assert [figure.key for figure in chosen([]) if len(set(figure.twins)) < 2] == ["combines"]
+
+
 def test_every_figure_names_sides_that_there_are() -> None:
     figures, there = chosen([]), sides()
     assert {name for figure in figures for name in figure.sides} - set(there) == set()
@@ -88,3 +101,14 @@ def test_every_figure_names_sides_that_there_are() -> None:
     assert chosen(["latency"]) == list(FIGURES["latency"])
     assert [figure.key for figure in chosen(["rows-pipe"])] == ["rows-pipe"]
     assert chosen(["nothing"]) == []
+
+
+def test_words_are_counted_by_this_engine_and_by_peers() -> None:
+    found = word_sides()
+    assert {"rows", "columns fused 2", "batches zipf", "pipe", "lines", "jet"} < set(found)
+    assert not {"hop", "idle", "Q5 local", "growth 2"} & set(found)
+
+
+def test_make_bench_measures_every_group() -> None:
+    (line,) = re.findall(r"^BENCH \?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert line.split() == list(FIGURES)

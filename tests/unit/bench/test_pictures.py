@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from bench.__main__ import written
 from bench.histogram import Histogram
 from bench.picture import draw
-from bench.rounds import remarks, table
+from bench.rounds import remarks, table, word_table
 
 RUN: dict[str, Any] = {
     "began": "2026-01-01T00:00:00+00:00",
@@ -20,6 +21,11 @@ RUN: dict[str, Any] = {
     "left out": {"storm": "storm is not installed"},
     "failures": [],
     "histograms": {"hop": Histogram([(100, 900), (5000, 100)]).to_plain()},
+    "rounds": [
+        {"rows": {"rate": 500_000.0, "cpu": 2.0}, "columns": {"rate": 8e6, "cpu": 0.15}, "hop": {"p50": 9.0}},
+        {"rows": {"rate": 700_000.0, "cpu": 1.0}},
+        {"rows": {"rate": 600_000.0, "cpu": 1.5}},
+    ],
     "figures": {
         "x": {
             "title": "rows < Bytewax",
@@ -55,6 +61,32 @@ def test_the_table_has_every_figure_and_what_was_not_measured() -> None:
 def test_a_later_run_wins_but_not_with_nothing() -> None:
     empty = {**RUN, "figures": {"x": {**RUN["figures"]["x"], "values": []}}}
     assert table([RUN, empty]) == table([RUN])
+
+
+def test_a_figure_that_borrows_the_noise_of_another_side_names_it() -> None:
+    borrowing = {**RUN, "figures": {"x": {**RUN["figures"]["x"], "twins of": "hop"}}}
+    assert "| hop: 1.05 (1 to 1.1, n=2), ± 10% |" in table([borrowing])
+
+
+def test_the_cost_of_a_word_stands_by_itself_the_dearest_first() -> None:
+    sides = ["pipe", "columns", "rows"]
+    assert word_table([RUN], sides).splitlines()[2:] == [
+        "| rows | 600,000 | 1,500 | 3 |",
+        "| columns | 8,000,000 | 150 | 1 |",
+    ]
+    later = {**RUN, "rounds": [{"columns": {"rate": 9e6, "cpu": 0.1}}]}
+    assert word_table([RUN, later], sides).splitlines()[2:] == [
+        "| rows | 600,000 | 1,500 | 3 |",
+        "| columns | 9,000,000 | 100 | 1 |",
+    ]
+
+
+def test_what_is_written_replaces_what_stood_between_the_marks_of_its_name() -> None:
+    begin, end = "<!-- words: python -m bench table --write -->", "<!-- end of words -->"
+    text = f"before\n{begin}\nold\n{end}\nafter <!-- end of figures -->"
+    new = f"before\n{begin}\n\nnew\n\n{end}\nafter <!-- end of figures -->"
+    assert written(text, "words", "new") == new
+    assert written(new, "words", "new") == new
 
 
 def test_the_pictures_are_svg_with_every_title(tmp_path: Path) -> None:
