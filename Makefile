@@ -91,6 +91,7 @@ lock: $(VENV)/.made ## Renew the lock files in requirements/
 	$(COMPILE) pyproject.toml $(DOWN) --all-extras --output-file requirements/lowest-spark.lock
 
 wheel: $(VENV)/.dev ## Build a wheel into dist/, with the bill of its materials
+	rm -f dist/heron_py-*
 	$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
 	$(BIN)/python requirements/sbom.py dist
 

@@ -1,8 +1,10 @@
 """Mount the top-level folders as heronpy.* packages; pyproject.toml holds the rest."""
 
 import sysconfig
+from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 
 FOLDERS = (
     "kernel",
@@ -33,7 +35,20 @@ column_keys = Extension(
     optional=True,  # without a compiler, kernel/flow/column_keys.py gives the same answers
 )
 
+
+class Wheel(bdist_wheel):
+    """Its tag says what is in it: without the compiled module it is for every machine."""
+
+    def run(self) -> None:
+        self.run_command("build_ext")
+        if not all(Path(output).exists() for output in self.get_finalized_command("build_ext").get_outputs()):
+            self.distribution.ext_modules = []
+            self.root_is_pure = True
+        super().run()
+
+
 setup(
+    cmdclass={"bdist_wheel": Wheel},
     packages=sorted(packages),
     package_dir={f"heronpy.{folder}": folder for folder in FOLDERS},
     ext_modules=[column_keys],
