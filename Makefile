@@ -87,7 +87,7 @@ lock: $(VENV)/.made ## Renew the lock files in requirements/
 	$(PIP) install uv
 	$(COMPILE) pyproject.toml --group dev --output-file requirements/ci.lock
 	$(COMPILE) --group lint --constraint requirements/ci.lock --output-file requirements/lint.lock
-	$(COMPILE) pyproject.toml $(DOWN) --extra fsspec --extra prometheus --extra zookeeper --output-file requirements/lowest.lock
+	$(COMPILE) pyproject.toml $(DOWN) --extra columns --extra fsspec --extra parquet --extra prometheus --extra zookeeper --output-file requirements/lowest.lock
 	$(COMPILE) pyproject.toml $(DOWN) --all-extras --output-file requirements/lowest-spark.lock
 
 wheel: $(VENV)/.dev ## Build a wheel into dist/, with the bill of its materials

@@ -20,7 +20,7 @@ PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text())
 EXTRAS: dict[str, list[str]] = PYPROJECT["project"]["optional-dependencies"]
 ALWAYS: list[str] = PYPROJECT["project"]["dependencies"]
 ALL = [*ALWAYS, *(line for lines in EXTRAS.values() for line in lines)]
-HEAVY = ("columns", "parquet", "spark", "yarn")
+HEAVY = ("spark", "yarn")
 LIGHT = [line for extra, lines in EXTRAS.items() if extra not in HEAVY for line in lines]
 SBOM: dict[str, Any] = runpy.run_path(str(PROJECT / "requirements" / "sbom.py"))
 
