@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.faults.fire import KILLS, SEED
+from support.faults.fire import KILLS, SEED, in_turn
 from support.running.engine import Engine, wait_until
 from support.running.live import TOPOLOGY, LiveWords
 from support.running.watching import Watching
@@ -133,15 +133,12 @@ class Gunner:
 def under_fire(
     engine: Engine, watching: Watching, cell: str, roles: list[str], scalable: list[str]
 ) -> list[Shot]:
-    """All shots of a cell; each role has its turn before one comes again."""
+    """All shots of a cell."""
     print(f"{cell}: seed {SEED}, {KILLS} kills")
     dice = random.Random(f"{cell} {SEED}")
     gunner = Gunner(engine, watching, dice)
     watching.recover("at the beginning", PATIENCE)
-    chosen: list[str] = []
-    while len(chosen) < KILLS:
-        chosen += dice.sample(roles, len(roles))
-    shots = [gunner.shoot(role, scalable) for role in chosen[:KILLS]]
+    shots = [gunner.shoot(role, scalable) for role in in_turn(roles, KILLS, dice)]
     outcomes = Counter(shot.outcome for shot in shots)
     print(f"{cell}: {dict(outcomes)}, killed in {dict(Counter(shot.phase or 'none' for shot in shots))}")
     return shots

@@ -49,7 +49,8 @@ class Numbers(Spout):
     """Number n is at position n // SPLITS of the split n % SPLITS.
 
     How far each split has been emitted and acked is in a file. A new process goes on behind what was emitted,
-    or where acks are awaited, behind what was acked. Effectively once, its state says where.
+    or where acks are awaited, behind what was acked. Effectively once, its state says where. Another file has
+    the numbers that are emitted again: split, first position, and the one behind the last.
     """
 
     outputs = outputs_of(NUMBERED, SEND, TAKE)
@@ -58,6 +59,7 @@ class Numbers(Spout):
     def initialize(self, config, context):
         with (FOLDER / "progress").open("r+b") as file:
             self.progress = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
+        self.repeated = os.open(FOLDER / "again", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.next, self.done, self.again = {}, {}, []
         self.begun, self.emitted = time.monotonic(), 0
 
@@ -93,7 +95,14 @@ class Numbers(Spout):
     def position(self, split):
         if SAVED:
             return self.state.get(str(split), 0)
-        return self.next.setdefault(split, self.progress[2 * split + TRACKED])
+        if split not in self.next:
+            self.next[split] = self.progress[2 * split + TRACKED]
+            self.note_again(split, self.next[split], self.progress[2 * split])
+        return self.next[split]
+
+    def note_again(self, split, begin, end):
+        if begin != end:
+            os.write(self.repeated, b"%d %d %d\n" % (split, begin, end))
 
     def end(self, split, position):
         """Behind the last number; it is fixed once, whoever dies and goes back after that."""
@@ -125,6 +134,7 @@ class Numbers(Spout):
             self.progress[2 * split + 1] = done.pop(reached)
 
     def fail(self, tup_id):
+        self.note_again(*tup_id)
         self.again.append(tup_id)
 
 

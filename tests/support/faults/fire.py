@@ -287,6 +287,14 @@ class Fire:
         yield from ENTRY.iter_unpack(data[: len(data) // ENTRY.size * ENTRY.size])
 
 
+def in_turn(roles: Sequence[str], count: int, dice: random.Random) -> list[str]:
+    """Who is shot at: each role has its turn before one comes again."""
+    chosen: list[str] = []
+    while len(chosen) < count:
+        chosen += dice.sample(roles, len(roles))
+    return chosen[:count]
+
+
 def plays(role: str, process: psutil.Process) -> bool:
     """Whether a process has this role; of the executors, those of containers with instances count."""
     if role not in _MODULES:

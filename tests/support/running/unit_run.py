@@ -9,7 +9,7 @@ import signal
 import struct
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -75,6 +75,8 @@ class UnitRun:
         self._mode = mode
         #: shots after which numbers may have been noted and not emitted
         self.notes = 0
+        #: how far each split had come when the current number of counters was in force
+        self._scaled_at = [0] * SPLITS
         (folder / "progress").write_bytes(bytes(SPLITS * 2 * 8))
         arguments = (cell.send, cell.take, mode, *map(str, load[:3]), str(folder))
         more = ("checkpoint.interval=500ms", "container.restart_reset=100ms")
@@ -107,6 +109,7 @@ class UnitRun:
     def scale(self, counters: int) -> None:
         """Change how many count, under load."""
         self._engine.ok("update", TOPOLOGY, f"count={counters}", "--yes", timeout=110)
+        self._scaled_at = self._emitted()
         self.flow(f"count={counters}")
 
     def roles(self) -> list[str]:
@@ -155,14 +158,33 @@ class UnitRun:
         return [entry for path in self._paths() for entry in _entries(path)]
 
     def overtakings(self) -> int:
-        """Numbers that came behind a later one of their split and on the same way; right without a shot."""
+        """Numbers that came behind a later one of their split on the same way, whoever was killed.
+
+        Rows that wait while others come to count go to the new owners of their keys: each key keeps its order
+        then, and all keys together only what was emitted since. What is emitted again may come at any time.
+        """
         found = 0
         for path in self._paths():
-            ways: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+            ways: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
             for number, relay, counter, _ in _entries(path):
-                ways[number % SPLITS, relay, counter].append(number)
-            found += sum(earlier >= later for way in ways.values() for earlier, later in pairwise(way))
+                position, split = divmod(number, SPLITS)
+                ways[split, relay, counter, number % KEYS].append(number)
+                if position >= self._scaled_at[split]:
+                    ways[split, relay, counter].append(number)
+            # noted before they are emitted, so read when the entries have been
+            found += _backwards(ways.values(), self._again())
         return found
+
+    def _again(self) -> set[int]:
+        """Numbers that were emitted more than once, where acks are awaited."""
+        lines = (self._folder / "again").read_text().splitlines()
+        spans = [map(int, line.split()) for line in lines]
+        return {place * SPLITS + split for split, begin, end in spans for place in range(begin, end)}
+
+    def _emitted(self) -> list[int]:
+        """The position in each split before which all numbers may have been emitted."""
+        noted = (self._folder / "progress").read_bytes()
+        return [emitted for emitted, _ in struct.iter_unpack("<QQ", noted)]
 
     def end(self) -> None:
         """Kill it; nothing may be left."""
@@ -178,6 +200,23 @@ def _entries(path: Path) -> Iterator[Entry]:
         yield from map(Entry._make, ENTRY.iter_unpack(data[: len(data) // ENTRY.size * ENTRY.size]))
     else:
         yield from (Entry(*map(int, line.split(b"\t"))) for line in data.splitlines())
+
+
+def _backwards(ways: Iterable[list[int]], left_out: Collection[int] = ()) -> int:
+    """How often a number is not above the one before it on its way."""
+    once = [[number for number in way if number not in left_out] for way in ways]
+    return sum(earlier >= later for way in once for earlier, later in pairwise(way))
+
+
+def overtakings_by_key(entries: list[Entry]) -> int:
+    """Numbers of which a later one of their key, split and relay was counted before, whichever task counted.
+
+    Right effectively once, where what is emitted again has not been counted.
+    """
+    ways: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for number, relay, _, _ in sorted(entries, key=lambda entry: entry.seen):
+        ways[number % KEYS, number % SPLITS, relay].append(number)
+    return _backwards(ways.values())
 
 
 def seen_by_key(entries: list[Entry]) -> dict[int, list[int]]:
