@@ -52,8 +52,8 @@ lowest: $(LOWEST)/.spark ## Run the fast tests with the lowest versions that pyp
 cluster: ## Run the tests that start real processes, and the slow ones
 	@$(RUN) cluster
 
-chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules and 10,000 of watermarks, CHAOS_KILLS (20) kills of every kind of process at full load and in updates, units × links × fusing, power cuts at every step
-	@echo "CHAOS_SEED=$(CHAOS_SEED)"
+chaos: $(VENV)/.dev ## Explore: properties, 5,000 simulated schedules and 10,000 of watermarks, CHAOS_KILLS (20) kills of every kind of process at full load and in updates, units × links × fusing (CHAOS_CELLS of them, else all), power cuts at every step
+	@echo "CHAOS_SEED=$(CHAOS_SEED) CHAOS_CELLS=$${CHAOS_CELLS:-all}"
 	@RANDOM_PIPELINES=300 $(PYTHON) tests/whole_run.py --seed $(CHAOS_SEED) fast
 	SIMULATION_SEED=$(CHAOS_SEED) SIMULATION_SCHEDULES=5000 WATERMARK_SCHEDULES=10000 $(BIN)/python -m pytest -q -s tests/simulation
 	CHAOS_SEED=$(CHAOS_SEED) CHAOS_KILLS=$${CHAOS_KILLS:-20} $(BIN)/python -m pytest -q -s -p no:randomly tests/integration/test_under_fire.py tests/integration/pipelines/test_words_under_fire.py tests/integration/pipelines/test_windows_under_fire.py tests/integration/test_exactly_once_files.py tests/integration/test_scaling_under_fire.py tests/integration/test_fused.py tests/integration/test_units.py tests/integration/test_classic_groupings.py tests/integration/test_cut_links.py tests/integration/test_damaged_nodes.py tests/integration/test_power_cuts.py
