@@ -37,12 +37,13 @@ from heronpy.kernel.plans import PhysicalPlan
 from heronpy.kernel.plugin.opening import open_state
 from heronpy.kernel.plugin.state_manager import StateManager
 from heronpy.kernel.protocol import StatusRequest, wrap
+from heronpy.kernel.transport.sockets import Local
 from heronpy.kernel.tree.paths import Registration, Tree
 from heronpy.kernel.tree.registrations import read
 
 ENTRY = struct.Struct("<II")
-CONNECTIONS = 1000
-FRAMES = 250_000
+#: links within containers → frames at a data socket, and connections at each TCP port, the same for all links
+ATTACKS: dict[Local, tuple[int, int]] = {"unix": (250_000, 1000), "zmq": (80_000, 50)}
 #: what a process may grow by, in MB: batches that happen to be on their way. An object that each frame left
 #: behind would be more
 GROWTH = 8
@@ -106,14 +107,16 @@ def at_doors(engine: Engine, name: str) -> list[int]:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(400)
+@pytest.mark.parametrize("local", ATTACKS)
 def test_strangers_are_counted_and_change_nothing(
-    engine: Engine, config: Config, state: StateManager, tmp_path: Path
+    engine: Engine, config: Config, state: StateManager, tmp_path: Path, local: Local
 ) -> None:
+    attacks, connections = ATTACKS[local]
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     rng = random.Random(seed)
     name = "Steady"
-    engine.ok("submit", str(TOPOLOGIES / "steady.py"), str(tmp_path))
+    engine.ok("submit", str(TOPOLOGIES / "steady.py"), str(tmp_path), "--set", f"transport.local={local}")
     wait_until(lambda: written(tmp_path) > 10_000, 60, "a good beginning")
     listening = registrations(state, name)
     assert len(listening) == 4
@@ -124,15 +127,13 @@ def test_strangers_are_counted_and_change_nothing(
     data = socket_path(sockets, DATA_SOCKET)
     nobody_of_ours = process_identity(max(incarnations) + 1, 1)
 
-    local = config["transport.local"]
-
-    flood(data, b"warming up", itertools.islice(itertools.cycle(frames), FRAMES // 20), local)
+    flood(data, b"warming up", itertools.islice(itertools.cycle(frames), attacks // 20), local)
     before = memory(engine)
     for one in listening.values():
-        garbage_connections(one.endpoint, CONNECTIONS, rng)
+        garbage_connections(one.endpoint, connections, rng)
     after_garbage = written(tmp_path)
     for identity in (b"stranger", nobody_of_ours):
-        flood(data, identity, itertools.islice(itertools.cycle(frames), FRAMES // 2), local)
+        flood(data, identity, itertools.islice(itertools.cycle(frames), attacks // 2), local)
     assert written(tmp_path) > after_garbage + 1000
     after = memory(engine)
     check_ledger(tmp_path)
@@ -144,9 +145,9 @@ def test_strangers_are_counted_and_change_nothing(
         counts = rejected(engine, name)
         print(counts)
         # Every frame was refused by somebody; of the connections all that libzmq tells of.
-        return sum(counts.values()) > FRAMES and min(
+        return sum(counts.values()) > attacks and min(
             counts[who] for who in ("master", "container 1", "container 2", "container 3")
-        ) > CONNECTIONS / 2  # fmt: skip
+        ) > connections / 2  # fmt: skip
 
     wait_until(all_counted, 20, "everything refused is counted")
     assert {i["restarts"] for i in engine.status(name)["instances"]} == {0}
