@@ -1,11 +1,13 @@
-"""Columns from spout to table in real processes: exact, whoever is killed and however many count."""
+"""Columns in real processes: counted exactly, whoever is killed, and every value arrives as it was."""
 
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import pytest
+from support.column_values import VALUES
 from support.running.engine import TOPOLOGIES, Engine, wait_until
 from support.running.watching import Watching
 
@@ -83,4 +85,21 @@ def test_a_table_goes_on_in_another_topology_with_another_parallelism(engine: En
     assert 0 < int((second / "began").read_text()) < int((second / "end").read_text())
     assert_all_are_counted(second, 3)
     engine.ok("kill", NAME)
+    assert engine.leftovers() == []
+
+
+@pytest.mark.cluster
+def test_every_value_comes_to_another_container_as_it_was_as_rows_and_as_columns(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "values").write_bytes(pickle.dumps(VALUES))
+    engine.ok("submit", str(TOPOLOGIES / "column_values.py"), str(tmp_path))
+    with Watching(engine, "ColumnValues") as watching:
+        assert len({one.container for one in watching.status().instances}) == 3
+        wait_until(lambda: watching.status().state == "FINISHED", 60, "it is FINISHED", watching.detail)
+    sent = {name: [*map(repr, values), repr(values[1])] for name, (_, values) in VALUES.items()}
+    streams = {f"{form}_{name}": values for form in ("rows", "columns") for name, values in sent.items()}
+    for reader in ("rows", "columns"):
+        assert json.loads((tmp_path / f"seen-{reader}").read_text()) == streams, reader
+    engine.ok("kill", "ColumnValues")
     assert engine.leftovers() == []
