@@ -150,7 +150,7 @@ class SpanCore:
             if event.passed:
                 timing = "on_time" if event.kind == "watermark" else "late"
             self._fire(bounds, window, timing, fired, last=last)
-        if event.kind == "record" and not fires:
+        if event.kind == "record":  # the end of `until` is waited for whether or not there was a pane
             deadline = trigger_steps.deadline(self._trigger, window.trigger)
             state.alarm = min(state.alarm, NEVER if deadline is None else deadline)
 

@@ -6,13 +6,23 @@ import dataclasses
 from typing import Any
 
 import pytest
-from support.pipelines.golden_panes import GOLDEN, MINUTES, RECORDS, SESSIONS, TEN_MINUTES, fixed, table
+from support.pipelines.golden_panes import (
+    GOLDEN,
+    GUESSED,
+    MINUTES,
+    RECORDS,
+    SESSIONS,
+    TEN_MINUTES,
+    Golden,
+    fixed,
+    table,
+)
 from support.pipelines.window_script import WindowScript, at, op_of, shown
 
 from heronpy.operators.failing import StepFailed
 from heronpy.pipeline import agg
 from heronpy.pipeline.times import END
-from heronpy.pipeline.triggers import after, at_watermark, every
+from heronpy.pipeline.triggers import after, all_of, any_of, at_count, at_watermark, every, in_turn
 from heronpy.pipeline.windows import everything, sliding
 
 
@@ -47,6 +57,95 @@ def test_sessions_take_back_what_they_have_become_part_of() -> None:
     windows, watermarks, how, expected = SESSIONS
     _, panes = played(windows, watermarks, **how)
     assert table(panes, ends=True) == expected
+
+
+#: windows, watermarks, how, and what is shown when: triggers that are made of others
+COMPOSITES: dict[str, Golden] = {
+    "any of two": (
+        everything(),
+        [],
+        {"trigger": any_of(at_count(2), every("1m")), "panes": "discarding"},
+        ["12:05:39: 12e", "12:06:39: 7e", "12:07:19: 11e", "12:08:39: 17e", "12:10: 1e"],
+    ),
+    "all of two": (
+        fixed,
+        [],
+        {"trigger": all_of(at_count(2), every("1m"))},
+        [
+            "12:06:13: 12:02 10e",
+            "12:08:19: 12:00 14e",
+            "12:08:39: 12:06 11e",
+            "end: 12:02 18o, 12:04 4o, 12:06 12o",
+        ],
+    ),
+    "all of a count and the watermark": (
+        fixed,
+        GUESSED,
+        {"trigger": all_of(at_watermark(), at_count(2)), "lateness": TEN_MINUTES},
+        ["12:07:30: 12:02 18o", "12:08:19: 12:00 14l", "12:09:30: 12:06 12o", "end: 12:04 4l"],
+    ),
+    "in turn": (
+        fixed,
+        [],
+        {"trigger": in_turn(at_count(1), every("1m"))},
+        [
+            "12:05:19: 12:00 5e",
+            "12:05:39: 12:02 7e",
+            "12:06:39: 12:04 4e",
+            "12:07: 12:02 10e",
+            "12:07:19: 12:06 3e",
+            "12:08: 12:02 18e",
+            "12:09: 12:00 14e, 12:06 11e",
+            "12:10: 12:06 12e",
+        ],
+    ),
+    "each for a minute, then at the watermark": (
+        fixed,
+        GUESSED,
+        {"trigger": in_turn(at_count(1).until(after("1m")), at_watermark()), "lateness": TEN_MINUTES},
+        [
+            "12:05:19: 12:00 5e",
+            "12:05:39: 12:02 7e",
+            "12:06:13: 12:02 10e",
+            "12:06:39: 12:04 4e",
+            "12:07:19: 12:06 3e",
+            "12:07:30: 12:02 18o",
+            "12:08: 12:04 4o",
+            "12:08:19: 12:00 14l",
+            "12:09:30: 12:06 12o",
+        ],
+    ),
+    "late ones by the minute": (
+        fixed,
+        GUESSED,
+        {"trigger": at_watermark(late=after("1m")), "lateness": TEN_MINUTES},
+        [
+            "12:06: 12:00 5o",
+            "12:07:30: 12:02 18o",
+            "12:08: 12:04 4o",
+            "12:09:30: 12:00 14l, 12:06 12o",
+        ],
+    ),
+    "late ones two by two": (
+        fixed,
+        GUESSED,
+        {"trigger": at_watermark(late=at_count(2)), "lateness": TEN_MINUTES},
+        [
+            "12:06: 12:00 5o",
+            "12:07:30: 12:02 18o",
+            "12:08: 12:04 4o",
+            "12:09:30: 12:06 12o",
+            "end: 12:00 14l",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("example", COMPOSITES)
+def test_a_trigger_of_several_shows_its_panes(example: str) -> None:
+    windows, watermarks, how, expected = COMPOSITES[example]
+    _, panes = played(windows, watermarks, **how)
+    assert table(panes) == expected
 
 
 @pytest.mark.parametrize("windows", [fixed, sliding("4m", every="2m")])
