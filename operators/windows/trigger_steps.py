@@ -16,6 +16,7 @@ from heronpy.pipeline.triggers import (
     InTurn,
     Trigger,
     Until,
+    speaks_before_end,
 )
 
 #: what a step says: nothing, speak, speak for the last time (of a trigger inside another)
@@ -156,9 +157,9 @@ def merged(trigger: Trigger, states: Sequence[Any], passed: bool) -> Any:
             columns = zip(*states, strict=True)
             return tuple(merged(part, column, passed) for part, column in zip(parts, columns, strict=True))
         case AllOf(parts=parts):
+            columns = zip(*states, strict=True)
             return tuple(
-                (any(had for had, _ in column), merged(part, [inner for _, inner in column], passed))
-                for part, column in zip(parts, zip(*states, strict=True), strict=True)
+                _all_merged(part, column, passed) for part, column in zip(parts, columns, strict=True)
             )
         case InTurn(parts=parts):
             index = max(state[0] for state in states)
@@ -168,6 +169,12 @@ def merged(trigger: Trigger, states: Sequence[Any], passed: bool) -> Any:
             return merged(repeated, of_repeated, passed), merged(end, of_end, passed)
     msg = f"{trigger!r} is no trigger of heronpy.pipeline.triggers"
     raise TypeError(msg)
+
+
+def _all_merged(part: Trigger, states: Sequence[tuple[bool, Any]], passed: bool) -> tuple[bool, Any]:
+    # a watermark at the end of one of them has not come to the end of the window that they have become
+    counts = passed or speaks_before_end(part)
+    return counts and any(had for had, _ in states), merged(part, [inner for _, inner in states], passed)
 
 
 def deadline(trigger: Trigger, state: Any) -> int | None:
