@@ -10,11 +10,10 @@ from typing import NamedTuple
 from support.tasks.crew.crew import Crew
 from support.tasks.crew.updates import Updates
 from support.tasks.diced_links import DicedLinks
+from support.tasks.faulty_links import WatermarkLoss
 from support.watermarks.river import CLASSES, Ledger, fired, river
 
 from heronpy.instances.flow_settings import FlowSettings
-from heronpy.kernel.flow.frame import SIGNAL, unseal
-from heronpy.kernel.flow.signals import Watermark, decode_signal
 
 SCALED = ("springs", "fords", "windows", "mouth")
 STEPS = 60_000
@@ -46,23 +45,15 @@ class Flowed(NamedTuple):
 
 
 class LossyLinks(DicedLinks):
-    """Lose watermarks, as with a Stream Manager that dies."""
+    """Lose watermarks."""
 
     def __init__(self, dice: random.Random, shares: Sequence[float]) -> None:
         super().__init__(dice)
-        self.lost = 0
-        self._share = dice.choice(shares)
+        self.loss = WatermarkLoss(dice, dice.choice(shares))
 
     def carry(self, prefix: bytes, payload: bytes) -> None:
-        signal = decode_signal(payload) if unseal(prefix, payload).kind == SIGNAL else None
-        if isinstance(signal, Watermark) and self._dice.random() < self._share:
-            self.lost += 1
-        else:
+        if not self.loss.takes(prefix, payload):
             super().carry(prefix, payload)
-
-    def calm(self) -> None:
-        """Lose nothing from now on."""
-        self._share = 0.0
 
 
 class UnevenCrew(Crew):
@@ -101,7 +92,7 @@ def _schedule(seed: int, scaled: Sequence[str], losses: Sequence[float]) -> Flow
     finally:
         crew.close()
     assert isinstance(crew.links, LossyLinks)
-    lost = crew.links.lost
+    lost = crew.links.loss.lost
     return Flowed(seed, ledger.violations, updates.done, updates.restarted, updates.rolled_back, lost)
 
 
@@ -117,7 +108,7 @@ def _flow(crew: Crew, updates: Updates, ledger: Ledger, dice: random.Random, sca
             continue
         if not changes:
             ledger.flowing = False
-            crew.links.calm()
+            crew.links.loss.calm()
         elif dice.random() < 0.02:
             changes -= 1
             _change(updates, dice, scaled)

@@ -14,6 +14,8 @@ from heronpy.instances.output.following import Following
 from heronpy.kernel.flow.group_watermarks import GroupWatermarks
 from heronpy.kernel.flow.watermarks import UNKNOWN, ChannelWatermarks
 from heronpy.kernel.plans import PhysicalPlan
+from heronpy.operators import event_timing
+from heronpy.operators.stage_logic import StageLogic
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -93,6 +95,16 @@ def dropped_on_restore(patch: pytest.MonkeyPatch) -> None:
     """Key groups come back from a checkpoint without their watermark."""
     real = InputTime.begin_anew
     patch.setattr(InputTime, "begin_anew", lambda self, came: real(self, {}))
+
+
+def partials_kept_back(patch: pytest.MonkeyPatch) -> None:
+    """What partial aggregates hold does not leave before a barrier or a marker."""
+    patch.setattr(StageLogic, "flush", lambda self: None)
+
+
+def idle_without_credit(patch: pytest.MonkeyPatch) -> None:
+    """A split is silent also while it is not asked."""
+    patch.setattr(event_timing, "_LONGEST_LOOK", 10**18)
 
 
 class WatermarkMutant(NamedTuple):
