@@ -23,7 +23,7 @@ from heronpy.operators.failing import StepFailed
 from heronpy.pipeline import agg
 from heronpy.pipeline.times import END
 from heronpy.pipeline.triggers import after, all_of, any_of, at_count, at_watermark, every, in_turn
-from heronpy.pipeline.windows import everything, sliding
+from heronpy.pipeline.windows import everything, sessions, sliding
 
 
 def played(windows: Any, watermarks: list[tuple[str, str]], **how: Any) -> tuple[WindowScript, list[Any]]:
@@ -174,6 +174,20 @@ def test_an_alarm_is_kept_when_the_window_that_had_the_first_one_closes() -> Non
     script.step.clock(at("12:05:11"))
     script.step.clock(at("12:05:15"))
     assert [(r.value, r.pane.timing) for r in script.results()] == [(1, "on_time"), (2, "early")]
+
+
+def test_a_session_that_goes_on_is_not_over_because_a_part_of_it_was() -> None:
+    """The second record makes the session longer, when the watermark was at its end."""
+    trigger = all_of(at_watermark(), at_count(2))
+    script = WindowScript(op_of(sessions("10s"), trigger=trigger, lateness=TEN_MINUTES))
+    script.record(at("12:00:00"), 1)
+    script.step.advance(at("12:00:10"))
+    script.record(at("12:00:05"), 2)
+    assert script.results() == []
+    script.step.advance(at("12:00:15"))
+    assert [(r.value, r.pane.timing, shown(r.window.end)) for r in script.results()] == [
+        (3, "on_time", "12:00:15")
+    ]
 
 
 def test_an_error_in_a_pane_that_the_clock_asks_for_names_step_and_key() -> None:
