@@ -79,7 +79,12 @@ class Kept:
             del self.state[key]
         self._reports: queue.SimpleQueue[Stored] = queue.SimpleQueue()
         self.saver = Saver(
-            kept, lambda: Folder(folder), "b/x", lambda stored, _: self._reports.put(stored), 1
+            kept,
+            lambda: Folder(folder),
+            "b/x",
+            lambda stored, _: self._reports.put(stored),
+            1,
+            time.monotonic,
         )
 
     def snapshot(self, number: int, meanwhile: Callable[[], None] = lambda: None) -> tuple[float, float]:

@@ -303,7 +303,7 @@ def _kept(task: Task, keeping: SavingSettings, incarnation: int, run: int) -> Ta
             made.init_notes(saved.notes)
         for extras in saved.extras if keeping.rows else ():
             put_back(extras, parts.outbox, parts.collector, parts.plan)
-    saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation)
+    saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation, parts.clock)
     over = loop.over if isinstance(loop, SpoutTask) else None
     waiting = task.transactions if task.transactions is not None and task.transactions.waits else None
     saving = loop.saving = Snapshots(made, parts, saver, run, waiting, over, task.end)

@@ -23,6 +23,10 @@ Kind = Literal["snapshot", "handover"]
 #: objects that a checkpoint of a task may consist of; what is beyond is written anew, so that old ones can go
 _MOST_OBJECTS: Final = 16
 
+#: seconds that one call of work() encodes for: while a snapshot is open every access to the state costs more,
+#: so few calls are better than many; but frames wait meanwhile: it is about a chunk of process() calls
+BUDGET: Final = 0.002
+
 _STEPS: Final = {"snapshot": "checkpoint", "handover": "update.handover"}
 
 
@@ -76,11 +80,13 @@ class Saver:
         prefix: str,
         on_stored: Callable[[Stored, Kind], None],
         incarnation: int,
+        clock: Callable[[], float],
     ) -> None:
         self._state = state
         self._store = store
         self._prefix = prefix
         self._on_stored = on_stored
+        self._clock = clock
         self._suffix = f"{state.task_id}-{incarnation}"
         self._writer: ObjectWriter | None = None
         #: what is being encoded
@@ -114,13 +120,15 @@ class Saver:
         self._begin(_Job("handover", stored, name), groups, extras, whole=whole)
 
     def work(self) -> bool:
-        """Encode some more, if there is anything; True while there is. Called between frames."""
+        """Encode for a while, if there is anything; True while there is. Called between frames."""
         job = self._job
         if job is None:
             return False
+        until = self._clock() + BUDGET
         try:
-            if job.encode_more():
-                return True
+            while job.encode_more():
+                if self._clock() >= until:
+                    return True
         except Exception as error:  # a value that cannot be pickled, or whose own code says so
             self._fail(job, one_line(error))
             return False

@@ -92,6 +92,7 @@ def test_a_topology_that_begins_with_anothers_checkpoint_does_not_lean_on_it() -
         "wordcount/x2",
         lambda stored, kind: second.reports.put((stored, kind)),
         1,
+        lambda: 0.0,
     )
     saver.snapshot(1, 0, {})
     while saver.work():

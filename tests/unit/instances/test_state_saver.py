@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +13,7 @@ from support.tasks.shelf import Shelf
 
 from heronpy import Bolt, Tuple
 from heronpy.instances.saving.state.keyed import CHUNK, CountedState, FrozenState, KeyedState
+from heronpy.instances.saving.state.state_saver import BUDGET
 from heronpy.state import StatefulComponent
 from heronpy.tuple import tuple_class
 
@@ -254,6 +255,44 @@ def test_a_large_group_is_encoded_in_slices_and_the_newest_of_equal_keys_is_kept
     assert slices == 4, "and a few keys that came twice"
     back = restored(keeper, keeper.reports.get(timeout=30)[0])
     assert list(map(repr, back.items())) == list(map(repr, keeper.state.items()))
+    keeper.saver.close()
+
+
+class Costly:
+    """A value that takes its time to be encoded, by a clock of its own."""
+
+    def __init__(self, clock: Ticks, seconds: float) -> None:
+        self.clock, self.seconds = clock, seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self.clock.now += self.seconds
+        return str, ()
+
+
+class Ticks:
+    """A clock that moves only when something costs time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+
+@pytest.mark.parametrize("seconds", [BUDGET / 100, BUDGET / 7, BUDGET / 2, BUDGET, 3 * BUDGET])
+def test_a_snapshot_is_open_for_few_calls_none_of_which_is_long(seconds: float) -> None:
+    """While it is open, the state is frozen, so that every access to it costs more."""
+    ticks = Ticks()
+    keeper = Keeper(plan_with(512), clock=lambda: ticks.now)
+    keeper.state.update((f"word{number}", Costly(ticks, seconds)) for number in range(2000))
+    largest = max(Counter(map(keeper.task_state.group_of, keeper.state)).values()) * seconds
+    keeper.saver.snapshot(1, 0, {})
+    spent = []
+    more = True
+    while more:
+        begun = ticks.now
+        more = keeper.saver.work()
+        spent.append(ticks.now - begun)
+    assert len(spent) <= sum(spent) / BUDGET + 1
+    assert max(spent) < BUDGET + largest, "no group is begun after that"
+    assert restored(keeper, keeper.finish()) == dict.fromkeys(keeper.state, "")
     keeper.saver.close()
 
 
