@@ -6,9 +6,9 @@ import itertools
 import struct
 from array import array
 from collections.abc import Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, TypeGuard, cast
 
-from heronpy.instances.acking.anchored import Anchored, AnchoredToMany, Edges, TrackedId, joined
+from heronpy.instances.acking.anchored import Anchored, AnchoredToMany, Edges, TrackedId, joined, tracked
 from heronpy.instances.acking.edges import xor_of
 from heronpy.kernel.errors import ProtocolError
 
@@ -16,13 +16,20 @@ _HEAD = struct.Struct("<BI")
 _ONE_EACH: Final = 1
 _MANY: Final = 2
 _ONLY_COPIES: Final = 3
-_ACK_HEAD = struct.Struct("<III")
-#: roots of each kind in one ACK, which so is below the smallest limit that a socket may have
-_MOST_ACKS: Final = 1 << 14
+_RANGE: Final = 4
+_ACK_HEAD = struct.Struct("<BIII")
+_LISTED: Final = 1
+_RANGED: Final = 2
+_ROOT = struct.Struct("<Q")
+#: roots of each kind in one ACK, which so is below the smallest limit that a socket may have; and roots in a
+#: range, of which eight bytes and a count could else make four billion
+_MOST: Final = 1 << 14
 
 
 def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
     """One payload out of what every tuple of a batch is anchored to, and the batch."""
+    if _is_range(edges):
+        return _HEAD.pack(_RANGE, _ROOT.size) + _ROOT.pack(edges[0]) + batch
     kinds = set(map(type, edges))
     if kinds == {int}:
         form, anchors = _ONLY_COPIES, array("Q", cast("Sequence[int]", edges)).tobytes()
@@ -36,6 +43,22 @@ def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
         numbers = array("Q", (number for pairs in each for pair in pairs for number in pair))
         form, anchors = _MANY, counts.tobytes() + numbers.tobytes()
     return _HEAD.pack(form, len(anchors)) + anchors + batch
+
+
+def _is_range(roots: Sequence[Edges]) -> TypeGuard[Sequence[int]]:
+    """Whether these are only copies whose roots follow one another: a spout with one reader plants such."""
+    first, count = roots[0], len(roots)
+    if type(first) is not int or count > _MOST or roots[-1] != first + count - 1:
+        return False
+    return roots == list(range(first, first + count))
+
+
+def _range(first: int, count: int) -> list[int]:
+    """ProtocolError for more than a range may have, or beyond 64 bits."""
+    if count > _MOST or first + count > 1 << 64:
+        msg = f"a range of {count} roots from {first:x} on"
+        raise ProtocolError(msg)
+    return list(range(first, first + count))
 
 
 def _pair(edges: Edges) -> tuple[int, int]:
@@ -53,8 +76,8 @@ def _pairs(edges: Edges) -> Sequence[tuple[int, int]]:
 def decode_anchored(payload: bytes, tuples: int) -> tuple[Sequence[TrackedId | None], bytes]:
     """The ids of a batch's tuples, and the batch; ProtocolError for sizes that are not what is there."""
     form, anchors, batch = _parts(payload, tuples)
-    if form == _ONLY_COPIES:
-        roots = array("Q", anchors).tolist()
+    if form in (_ONLY_COPIES, _RANGE):
+        roots = _only_copies(form, anchors, tuples)
         return list(map(Anchored, roots, roots)), batch
     if form == _ONE_EACH:
         numbers = array("Q", anchors)
@@ -66,6 +89,9 @@ def decode_anchored(payload: bytes, tuples: int) -> tuple[Sequence[TrackedId | N
 def decode_joined(payload: bytes, tuples: int) -> tuple[TrackedId | None, bytes]:
     """One id for all tuples of a batch, and the batch: who acks it acks them all."""
     form, anchors, batch = _parts(payload, tuples)
+    if form == _RANGE:
+        copies = _only_copies(form, anchors, tuples)
+        return tracked(dict(zip(copies, copies, strict=True))), batch
     if form == _ONE_EACH:
         numbers = array("Q", anchors)
         roots = set(numbers[::2])
@@ -82,11 +108,21 @@ def _parts(payload: bytes, tuples: int) -> tuple[int, bytes, bytes]:
         raise ProtocolError(msg)
     form, size = _HEAD.unpack_from(payload)
     anchors = payload[_HEAD.size : _HEAD.size + size]
-    fits = {_ONLY_COPIES: size == 8 * tuples, _ONE_EACH: size == 16 * tuples, _MANY: size >= 4 * tuples}
+    fits = {
+        _ONLY_COPIES: size == 8 * tuples,
+        _RANGE: size == _ROOT.size,
+        _ONE_EACH: size == 16 * tuples,
+        _MANY: size >= 4 * tuples,
+    }
     if len(anchors) != size or not fits.get(form):
         msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
         raise ProtocolError(msg)
     return form, anchors, payload[_HEAD.size + size :]
+
+
+def _only_copies(form: int, anchors: bytes, tuples: int) -> list[int]:
+    roots = array("Q", anchors).tolist()
+    return roots if form == _ONLY_COPIES else _range(roots[0], tuples)
 
 
 def _decode_many(anchors: bytes, tuples: int) -> list[TrackedId | None]:
@@ -112,14 +148,17 @@ class Acks(NamedTuple):
     def pieces(self) -> list[Acks]:
         """The same, each small enough for a frame: a bolt may ack a whole window of tuples in one go."""
         longest = max(map(len, self))
-        if longest <= _MOST_ACKS:
+        if longest <= _MOST:
             return [self]
-        starts = range(0, longest, _MOST_ACKS)
-        return [Acks(*(each[start : start + _MOST_ACKS] for each in self)) for start in starts]
+        starts = range(0, longest, _MOST)
+        return [Acks(*(each[start : start + _MOST] for each in self)) for start in starts]
 
     def encode(self) -> bytes:
-        numbers = array("Q", [*self.whole, *self.roots, *self.values, *self.failed])
-        return _ACK_HEAD.pack(len(self.whole), len(self.roots), len(self.failed)) + numbers.tobytes()
+        ranged = bool(self.whole) and _is_range(self.whole)
+        whole = self.whole[:1] if ranged else self.whole
+        numbers = array("Q", [*whole, *self.roots, *self.values, *self.failed])
+        form = _RANGED if ranged else _LISTED
+        return _ACK_HEAD.pack(form, len(self.whole), len(self.roots), len(self.failed)) + numbers.tobytes()
 
     @classmethod
     def decode(cls, payload: bytes) -> Acks:
@@ -127,9 +166,12 @@ class Acks(NamedTuple):
         if len(payload) < _ACK_HEAD.size:
             msg = f"acks of {len(payload)} bytes"
             raise ProtocolError(msg)
-        whole, acked, failed = _ACK_HEAD.unpack_from(payload)
-        if len(payload) != _ACK_HEAD.size + 8 * (whole + 2 * acked + failed):
-            msg = f"acks of {len(payload)} bytes for {whole} whole, {acked} acked and {failed} failed"
+        form, whole, acked, failed = _ACK_HEAD.unpack_from(payload)
+        listed = {_LISTED: whole, _RANGED: 1}.get(form, -1)
+        if listed < 0 or len(payload) != _ACK_HEAD.size + 8 * (listed + 2 * acked + failed):
+            found = f"acks of form {form} and {len(payload)} bytes"
+            msg = f"{found} for {whole} whole, {acked} acked and {failed} failed"
             raise ProtocolError(msg)
         numbers = iter(array("Q", payload[_ACK_HEAD.size :]).tolist())
-        return cls(*(list(itertools.islice(numbers, count)) for count in (whole, acked, acked, failed)))
+        acks = cls(*(list(itertools.islice(numbers, count)) for count in (listed, acked, acked, failed)))
+        return acks._replace(whole=_range(acks.whole[0], whole)) if form == _RANGED else acks

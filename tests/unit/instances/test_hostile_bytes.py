@@ -60,11 +60,19 @@ GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
     "link head": (decode_head, [LinkSender().sync()]),
     "link reply": (lambda data: LinkSender().on_reply(data), [bytes([RECEIVED]) + bytes(8)]),
     "grant": (Grant.decode, [Grant(1, 2, 3).encode()]),
-    "acks": (Acks.decode, [Acks([6], [1, 2], [3, 4], [5]).encode(), Acks([], [], [], []).encode()]),
+    "acks": (
+        Acks.decode,
+        [
+            Acks([6, 9], [1, 2], [3, 4], [5]).encode(),
+            Acks([6, 7], [1], [2], [3]).encode(),
+            Acks([], [], [], []).encode(),
+        ],
+    ),
     "anchored": (
         lambda data: decode_anchored(data, 3),
         [
             encode_anchored([1, 2, 3], BATCH),
+            encode_anchored([1, 2, 4], BATCH),
             encode_anchored([(1, 2), None, (3, 4)], BATCH),
             encode_anchored([{1: 2, 3: 4}, None, (5, 6)], BATCH),
         ],
@@ -105,12 +113,36 @@ def test_an_identity_is_one_of_ours_or_a_value_error(identity: bytes) -> None:
         incarnation_of(identity)
 
 
-@given(LYING_COUNTS, LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
-def test_acks_that_lie_about_how_many_they_are(whole: int, acked: int, failed: int, rest: bytes) -> None:
-    judge(Acks.decode, struct.pack("<III", whole, acked, failed) + rest)
+@given(st.integers(0, 3), LYING_COUNTS, LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
+def test_acks_that_lie_about_how_many_they_are(
+    form: int, whole: int, acked: int, failed: int, rest: bytes
+) -> None:
+    judge(Acks.decode, struct.pack("<BIII", form, whole, acked, failed) + rest)
 
 
-@given(st.integers(0, 4), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
+@given(
+    st.sampled_from([0, 1, 2**63, 2**64 - 2**14, 2**64 - 1]) | st.integers(0, 2**64 - 1),
+    LYING_COUNTS | st.sampled_from([2**14, 2**14 + 1]),
+)
+def test_a_range_of_roots_is_short_and_ends_within_64_bits(first: int, count: int) -> None:
+    """Else a few bytes would become four billion roots, or some that no array takes."""
+    acks = struct.pack("<BIIIQ", 2, count, 0, 0, first)
+    anchored = struct.pack("<BIQ", 4, 8, first) + BATCH
+    decoders: list[tuple[Callable[[bytes], object], bytes]] = [
+        (Acks.decode, acks),
+        (lambda data: decode_anchored(data, count), anchored),
+        (lambda data: decode_joined(data, count), anchored),
+    ]
+    for decode, data in decoders:
+        if count <= 2**14 and first + count <= 2**64:
+            decode(data)
+        else:
+            with pytest.raises(ProtocolError, match=f"a range of {count} roots from {first:x} on"):
+                decode(data)
+            judge(decode, data)
+
+
+@given(st.integers(0, 5), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
 def test_anchors_that_lie_about_how_many_they_are(form: int, size: int, tuples: int, rest: bytes) -> None:
     judge(lambda data: decode_anchored(data, tuples), struct.pack("<BI", form, size) + rest)
     judge(lambda data: decode_joined(data, tuples), struct.pack("<BI", form, size) + rest)

@@ -75,7 +75,12 @@ class Stage:
     def receive_words(self, *anchored: Edges, at: int = 0, turn: bool = True) -> None:
         batch = PlainCodec().encode([(number,) for number in range(len(anchored))])
         self.receive(ANCHORED, encode_anchored(anchored, batch), len(anchored), at)
-        while turn and self.step() is Turn.MORE:
+        if turn:
+            self.run()
+
+    def run(self) -> None:
+        """Until there is nothing left to do."""
+        while self.step() is Turn.MORE:
             pass
 
     @property
@@ -192,6 +197,29 @@ def test_acks_that_come_while_emit_waits_are_told_after_it() -> None:
     assert stage.component.acked == list(range(8)), "what credit had let through when emit began to wait"
 
 
+def test_roots_of_a_whole_batch_go_out_and_come_back_as_one_number() -> None:
+    """A batch for the only reader of a spout costs no bytes per tuple, in either direction."""
+    spout, bolt = (Stage(task, Words, Slow, batch_tuples=100, credit_initial=1000) for task in (SPOUT, BOLT))
+    spout.component.burst, bolt.component.stage = 100, bolt
+    spout.step()
+    spout.task.parts.outbox.flush()
+    words = [(f"word{number}",) for number in range(100)]
+    batches = [words[:1], words[1:]]  # the first does not wait for others
+    anchored = [(prefix.tuples, payload) for prefix, payload in spout.link.frames if prefix.kind == ANCHORED]
+    assert [len(payload) for _, payload in anchored] == [
+        13 + len(PlainCodec().encode(some)) for some in batches
+    ]
+    for position, (tuples, payload) in enumerate(anchored):
+        bolt.receive(ANCHORED, payload, tuples, position)
+    bolt.run()
+    for prefix, payload in bolt.link.frames:
+        if prefix.kind == ACK:
+            assert len(payload) == 13 + 8
+            spout.receive(ACK, payload)
+    spout.step()
+    assert spout.component.acked == list(range(100))
+
+
 def test_the_time_of_a_tuple_runs_from_its_own_emit_although_a_later_one_waits() -> None:
     """The sixteenth of twenty waits for five seconds."""
     stage = Stage(SPOUT, Words, Twice)
@@ -271,8 +299,7 @@ def test_acks_of_a_busy_bolt_travel_together_and_never_linger_for_long() -> None
     stage.link.on_pump = lambda: told_at.append((stage.component.seen, sum(map(_told, stage.acks))))
     for frame in range(10):
         stage.receive_words(*(own.add(number) for number in range(100)), at=100 * frame, turn=False)
-    while stage.step() is Turn.MORE:
-        pass
+    stage.run()
     assert max(seen - told for seen, told in told_at) <= 20 + 8, "a chunk is not cut within eight calls"
     assert len(stage.acks) <= 1000 // 20 + 1
     assert sum(map(_told, stage.acks)) == 1000, "with nothing left to do, nothing is kept back"

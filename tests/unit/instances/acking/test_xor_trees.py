@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import operator
 import random
+import struct
 from collections import deque
+from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
-from heronpy.instances.acking.anchored import Anchored, Edges, joining, pairs
+from heronpy.instances.acking.anchored import Anchored, Edges, TrackedId, joining, pairs
 from heronpy.instances.acking.roots import Over, Roots, task_of
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
@@ -284,6 +286,57 @@ def test_one_id_of_all_tuples_owes_what_theirs_owe(each: list[Edges]) -> None:
             owed[root] = owed.get(root, 0) ^ value
     assert batch == b"batch"
     assert (whole.settle() if whole else {}) == owed
+
+
+#: roots that follow one another, up to the last number of 64 bits
+ranges = st.tuples(st.integers(1, 2**64 - 40), st.integers(1, 40)).map(
+    lambda run: list(range(run[0], sum(run)))
+)
+
+
+def listed(roots: list[int]) -> bytes:
+    """Anchors one by one, and a batch of nothing."""
+    return struct.pack(f"<BI{len(roots)}Q", 3, 8 * len(roots), *roots)
+
+
+def owed(ids: Iterable[TrackedId | None]) -> list[dict[int, int] | None]:
+    return [one.settle() if one else None for one in ids]
+
+
+@given(roots=ranges)
+def test_a_range_of_roots_says_the_same_as_their_list(roots: list[int]) -> None:
+    count = len(roots)
+    ranged = encode_anchored(roots, b"")
+    assert len(ranged) == 13, "a head and one root"
+    assert owed(decode_anchored(ranged, count)[0]) == owed(decode_anchored(listed(roots), count)[0])
+    for payload in (ranged, listed(roots)):
+        whole, _ = decode_joined(payload, count)
+        assert owed([whole]) == [dict(zip(roots, roots, strict=True))]
+    acked = Acks(roots, [5], [6], [7])
+    one_by_one = struct.pack(f"<BIII{count + 3}Q", 1, count, 1, 1, *roots, 5, 6, 7)
+    assert len(acked.encode()) == 13 + 8 + 24
+    assert Acks.decode(acked.encode()) == Acks.decode(one_by_one) == acked
+
+
+@given(roots=ranges, swaps=st.lists(st.tuples(st.integers(0, 39), st.integers(0, 39)), min_size=1))
+def test_roots_out_of_order_are_listed_although_first_and_last_may_look_like_a_range(
+    roots: list[int], swaps: list[tuple[int, int]]
+) -> None:
+    mixed = list(roots)
+    for one, other in swaps:
+        one, other = one % len(roots), other % len(roots)
+        mixed[one], mixed[other] = mixed[other], mixed[one]
+    assume(mixed != roots)
+    assert encode_anchored(mixed, b"") == listed(mixed)
+    assert Acks.decode(Acks(mixed, [], [], []).encode()).whole == mixed
+
+
+def test_very_many_roots_in_a_row_are_acked_in_frames_of_bounded_size() -> None:
+    roots = list(range(1, 40_001))
+    pieces = Acks(roots, [], [], []).pieces()
+    assert [len(piece.encode()) for piece in pieces] == [21] * 3
+    assert [root for piece in pieces for root in Acks.decode(piece.encode()).whole] == roots
+    assert encode_anchored(roots, b"") == listed(roots), "a range of so many is refused"
 
 
 numbers = st.lists(st.integers(0, 2**64 - 1), max_size=20)
