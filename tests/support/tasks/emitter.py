@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy.column_schema import Schema
+from heronpy.instances.acking.ack_codec import decode_anchored
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
@@ -17,7 +18,8 @@ from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.flow.column_split import rows_of
 from heronpy.kernel.flow.credit import Grant
-from heronpy.kernel.flow.frame import DATA, SIGNAL, Prefix, unseal
+from heronpy.kernel.flow.frame import ANCHORED, DATA, SIGNAL, Prefix, unseal
+from heronpy.kernel.flow.keys import key_group
 from heronpy.kernel.flow.sender import Sender
 from heronpy.kernel.flow.signals import Signal, decode_signal
 from heronpy.kernel.plans import Input
@@ -30,6 +32,8 @@ class Sent(NamedTuple):
     prefix: Prefix
     rows: list[list[Any]]
     signal: Signal | None
+    #: of each row, root → edge; empty where nothing is tracked
+    trees: list[dict[int, int]]
 
 
 class RecordingLink:
@@ -46,10 +50,14 @@ class RecordingLink:
 
     def send(self, prefix: bytes, payload: bytes) -> None:
         read = unseal(prefix, payload)
-        rows = self._rows(payload) if read.kind == DATA else []
         self.data_bytes += len(payload) if read.kind == DATA else 0
+        trees: list[dict[int, int]] = []
+        if read.kind == ANCHORED and not is_columns(payload):
+            ids, payload = decode_anchored(payload, read.tuples)
+            trees = [tup_id.settle() if tup_id is not None else {} for tup_id in ids]
+        rows = self._rows(payload) if read.kind in (DATA, ANCHORED) else []
         signal = decode_signal(payload) if read.kind == SIGNAL else None
-        self.frames.append(Sent(read, rows, signal))
+        self.frames.append(Sent(read, rows, signal, trees))
 
     def _rows(self, payload: bytes) -> list[list[Any]]:
         if is_columns(payload):
@@ -66,6 +74,17 @@ class RecordingLink:
     @property
     def values(self) -> list[list[Any]]:
         return [row for frame in self.frames for row in frame.rows]
+
+
+class Uneven:
+    """No task, one, two, or one of them twice."""
+
+    def __init__(self, tasks: Sequence[int]) -> None:
+        self._tasks = tasks
+
+    def choose_tasks(self, values: Sequence[Any]) -> list[int]:
+        first, last = self._tasks[0], self._tasks[-1]
+        return [[], [first], [first, last], [last, last]][key_group(values[0], 4)]
 
 
 class Emitter:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tasks.emitter import Emitter
+from support.tasks.emitter import Emitter, Uneven
 from support.tasks.plans import edge
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, TopologyBuilder
@@ -48,17 +48,6 @@ def few_in_hand() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(collector, "MOST_IN_HAND", 7)
         yield
-
-
-class Uneven:
-    """No task, one, two, or one of them twice."""
-
-    def __init__(self, tasks: Sequence[int]) -> None:
-        self._tasks = tasks
-
-    def choose_tasks(self, values: Sequence[Any]) -> list[int]:
-        first, last = self._tasks[0], self._tasks[-1]
-        return [[], [first], [first, last], [last, last]][key_group(values[0], 4)]
 
 
 class Meagre(Emitter):
