@@ -37,6 +37,8 @@ _MINUTE = 60_000_000
 _TICK = 100_000
 #: what is silent for less is worth no word
 _SILENT = 1_000_000
+#: what to do about a silent split
+_TRY_IDLE = " (try idle='30s')"
 
 
 class SplitTime:
@@ -137,6 +139,9 @@ class EventTiming:
         self.limited = op.ahead is not None
         self._now = 0
         self._split = ""
+        #: microseconds for which the source has been asked, and when it was last
+        self._asking = 0
+        self._asked: int | None = None
         self._take_over([""], {})
 
     def read(self, splits: Iterable[str], saved: Mapping[str, SplitTime] | None = None) -> None:
@@ -153,6 +158,8 @@ class EventTiming:
             split: saved[split].goes_on(op) if split in saved else SplitTime(op) for split in splits
         }
         self._low = LowWatermark(self._splits)
+        #: split → for how long the source had been asked when it gave something
+        self._heard = dict.fromkeys(self._splits, self._asking)
         #: splits that are too far ahead to be read, each with a sentence
         self._waiting: dict[str, str] = {}
 
@@ -170,7 +177,8 @@ class EventTiming:
 
     def arrives(self, split: str, said: int | None, caught_up: bool) -> None:
         """What comes next is of this split, of which its source says so much."""
-        self._split = split
+        self._ask()
+        self._split, self._heard[split] = split, self._asking
         time = self._splits[split]
         time.caught_up = caught_up
         time.look(self._now, nothing=False)
@@ -192,16 +200,20 @@ class EventTiming:
         return self._now + _TICK if self._arrival else None
 
     def held_by(self) -> str | None:
-        """The split that is furthest behind, and since when it has had nothing; None if it keeps coming."""
+        """The split that is furthest behind, and for how long it has given nothing; None if it keeps coming.
+
+        Whether it was asked in vain or others were before it, it is the one that is waited for.
+        """
         waited_for = {split: self._splits[split] for split in self._splits if split in self._low.waited_for}
         if not waited_for:
             return None
         name, time = min(waited_for.items(), key=lambda split: split[1].reached)
-        if time.newest is not None and time.quiet < _SILENT:
+        silent_for = self._asking - self._heard[name]
+        if time.newest is not None and silent_for < _SILENT:
             return None
-        seconds = time.quiet // _SILENT
+        seconds = silent_for // _SILENT
         silent = f"silent {format_duration(seconds)}" if seconds else "nothing yet"
-        return f"split {name}: {silent}{' (try idle=…)' if self._op.idle is None else ''}"
+        return f"split {name}: {silent}{_TRY_IDLE if self._op.idle is None else ''}"
 
     def settle(self, split: str) -> None:
         """Say how far a split has come."""
@@ -215,12 +227,19 @@ class EventTiming:
         for split in self._splits:
             self.settle(split)
 
-    def nothing(self) -> None:
-        """All splits that do not wait were asked, and had nothing now."""
-        for name, time in self._splits.items():
-            if name not in self._waiting:
-                time.caught_up = True
-                time.look(self._now, nothing=True)
+    def nothing(self, splits: Iterable[str]) -> None:
+        """These splits were asked, and had nothing now."""
+        self._ask()
+        for split in splits:
+            time = self._splits[split]
+            time.caught_up = True
+            time.look(self._now, nothing=True)
+
+    def _ask(self) -> None:
+        """The source was asked: what it was not asked for is no silence of any split."""
+        if self._asked is not None:
+            self._asking += min(self._now - self._asked, _LONGEST_LOOK)
+        self._asked = self._now
 
     def waiting(self) -> dict[str, str]:
         """The splits that are not to be read until slower ones have come after, each with a sentence.

@@ -163,10 +163,10 @@ class StageLogic:
         for timing in self._timings.values():
             timing.settle(split)
 
-    def nothing(self) -> None:
-        """The source was asked and had nothing."""
+    def nothing(self, splits: Iterable[str]) -> None:
+        """The source was asked, and these splits had nothing."""
         for timing in self._timings.values():
-            timing.nothing()
+            timing.nothing(splits)
 
     def waiting(self) -> dict[str, str]:
         """The splits that are so far ahead of others that they are not to be read, each with a sentence.

@@ -136,8 +136,8 @@ class InProcessRun:
         """One chunk of a source; whether there was something to read."""
         logic, step = self._logic[source.step.stage], source.step
         chunk = source.poll()
+        logic.nothing(source.silent)
         if chunk is None:
-            logic.nothing()
             source.leave_out(logic.waiting())
             return False
         logic.arrives(chunk.split, chunk.watermark, caught_up=chunk.caught_up)
@@ -220,10 +220,13 @@ class _OpenSource:
         self._positions: dict[str, Any] = dict.fromkeys(splits)
         #: those that are not read for now
         self._left_out: set[str] = set()
+        #: those that had nothing when they were asked last
+        self.silent: Collection[str] = ()
 
     def poll(self) -> Chunk[Any] | None:
         with blamed_on(self.step):
             chunk = self._reader.poll(BATCH)
+            self.silent = self.splits - self._left_out if chunk is None else self._reader.silent()
         if chunk is not None:
             self._positions[chunk.split] = chunk.position
             if chunk.ended:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -49,6 +49,15 @@ class Reader(abc.ABC, Generic[T_co]):
         Splits take turns. A split of a bounded source gives exactly one chunk with `ended` after each
         `assign`, with its last records or with none, and nothing behind it.
         """
+
+    def silent(self) -> Collection[str]:
+        """The splits that the last `poll` asked in vain, if it gave a chunk of another one.
+
+        They are silent as far as `idle=` of event time goes; a split that was not asked is not. Where `poll`
+        gives None, all splits were asked. A reader that cannot tell says none: then a silent split is
+        noticed only while no other has anything.
+        """
+        return ()
 
     def committed(self, positions: Mapping[str, Any]) -> None:
         """A checkpoint with these positions is complete: no task will ask for anything before them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Generic, TypeVar
 
 from heronpy.connectors.source import Chunk, Reader
@@ -34,7 +34,9 @@ class TurnReader(Reader[T_co]):
     def __init__(self, at_once: int = sys.maxsize) -> None:
         self._at_once = at_once
         self._waiting: deque[tuple[str, Any]] = deque()
-        self._turns: deque[SplitReader[T_co]] = deque()
+        self._turns: deque[tuple[str, SplitReader[T_co]]] = deque()
+        #: splits that had nothing at the last poll
+        self._silent: list[str] = []
 
     @abc.abstractmethod
     def open_split(self, split: str, position: Any) -> SplitReader[T_co]:
@@ -46,18 +48,27 @@ class TurnReader(Reader[T_co]):
 
     def poll(self, most: int) -> Chunk[T_co] | None:
         while self._waiting and len(self._turns) < self._at_once:
-            self._turns.append(self.open_split(*self._waiting.popleft()))
+            split, position = self._waiting.popleft()
+            self._turns.append((split, self.open_split(split, position)))
+        self._silent = []
         for _ in range(len(self._turns)):
-            chunk = self._turns[0].read(most)
+            split, reader = self._turns[0]
+            chunk = reader.read(most)
             if chunk is not None and chunk.ended:
-                self._turns.popleft().close()
+                self._turns.popleft()
+                reader.close()
             else:
                 self._turns.rotate(-1)
             if chunk is not None:
                 return chunk
+            self._silent.append(split)
         return None
+
+    def silent(self) -> Collection[str]:
+        return self._silent
 
     def close(self) -> None:
         self._waiting.clear()
+        self._silent = []
         while self._turns:
-            self._turns.pop().close()
+            self._turns.pop()[1].close()

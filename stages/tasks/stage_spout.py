@@ -95,9 +95,12 @@ class StageSpout(TransactionalSink, StatefulComponent, Spout):
             self.finish()
             return
         with blamed_on(self._step):
-            chunk = self._reader.poll(BATCH)
+            chunk = self._poll()
         if chunk is not None:
             self._take(chunk)
+
+    def _poll(self) -> Chunk[Any] | None:
+        return self._reader.poll(BATCH)
 
     def fd(self) -> int | None:
         return self._reader.fd()

@@ -58,15 +58,16 @@ class TimedStageSpout(StageSpout):
 
     def next_tuple(self) -> None:
         self._look()
-        self._asked_in_vain = True
         super().next_tuple()
-        if self._asked_in_vain:
-            self._logic.nothing()
         self._say()
         self._leave_out(self._left.intersection(self._logic.waiting()))
 
+    def _poll(self) -> Chunk[Any] | None:
+        chunk = super()._poll()
+        self._logic.nothing(self._left - self._left_out if chunk is None else self._reader.silent())
+        return chunk
+
     def _take(self, chunk: Chunk[Any]) -> None:
-        self._asked_in_vain = False
         self._logic.arrives(chunk.split, chunk.watermark, caught_up=chunk.caught_up)
         super()._take(chunk)
         if chunk.ended:

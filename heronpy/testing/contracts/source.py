@@ -166,6 +166,16 @@ class SourceContract(abc.ABC):
         assert set(lag) <= set(others)
         assert all(type(behind) is int and behind >= 0 for behind in lag.values())
 
+    def test_only_assigned_splits_that_gave_nothing_are_silent(
+        self, source: Source[Any], reader: Reader[Any]
+    ) -> None:
+        _, *others = source.splits()
+        reader.assign(dict.fromkeys(others))
+        for _ in range(20):
+            chunk = reader.poll(1)
+            gave: set[str] = set() if chunk is None else {chunk.split}
+            assert set(reader.silent()) <= set(others) - gave
+
     def test_closing_twice_leaves_no_thread(self, source: Source[Any]) -> None:
         before = threading.active_count()
         reader = source.open()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from heronpy.connectors import Chunk, Reader, Source
@@ -69,6 +69,7 @@ class _FedReader(Reader[Any]):
         self._over: set[str] = set()
         #: those that have yet to say that they are awake
         self._waking: list[str] = []
+        self._silent: list[str] = []
 
     def assign(self, positions: Mapping[str, Any]) -> None:
         self._positions = {split: position or 0 for split, position in positions.items()}
@@ -77,12 +78,18 @@ class _FedReader(Reader[Any]):
         self._over = set()
 
     def poll(self, most: int) -> Chunk[Any] | None:  # noqa: ARG002 - one at a time, each with its own time
+        self._silent = []
         for _ in range(len(self._turns)):
             split = self._turns[0]
             self._turns.rotate(-1)
             if (chunk := self._next(split)) is not None:
                 return chunk
+            if split not in self._source.awake:
+                self._silent.append(split)
         return self._wake()
+
+    def silent(self) -> Collection[str]:
+        return self._silent
 
     def _next(self, split: str) -> Chunk[Any] | None:
         fed, position = self._source.fed[split], self._positions[split]

@@ -18,9 +18,10 @@ from heronpy.operators.timed_processing import KeyCell
 from heronpy.pipeline.graph import LATE, MAIN, EventTimeOp
 from heronpy.pipeline.pipeline import Pipeline
 from heronpy.pipeline.records import Result, Timer
-from heronpy.pipeline.times import BEGINNING, to_datetime
+from heronpy.pipeline.times import BEGINNING, END, to_datetime
 from heronpy.stages.stage_topology import topology_of
 from heronpy.stages.tasks.stage_bolt import StageBolt
+from heronpy.stages.tasks.timed_spout import TimedStageSpout
 from heronpy.testing.clock import Clock
 from heronpy.testing.pipelines.fed_source import FINISHED, FedSource, SaidWatermark
 from heronpy.testing.pipelines.kept_sink import KeptSink
@@ -191,6 +192,14 @@ class PipelineTest:
         places = self._master.of(self._tested.stage_of(step))
         floors = [place.task.parts.input_time.floor for place in places if place.task is not None]
         return to_datetime(min(floors, default=BEGINNING))
+
+    def held_by(self, source: str) -> str | None:
+        """The split of a source that keeps event time back or runs ahead of it, as `status` says it."""
+        tasks = [place.task for place in self._master.of(self._tested.stage_of(source))]
+        components = [task.component for task in tasks if task is not None]
+        spouts = [component for component in components if isinstance(component, TimedStageSpout)]
+        spouts.sort(key=lambda spout: spout.logic.lowest or (END, False))
+        return next(filter(None, (spout.held_by() for spout in spouts)), None)
 
     def timers(self, step: str) -> list[tuple[Any, Timer]]:
         """The keys of a `process` that wait for event time, each with its timer, the earliest first."""

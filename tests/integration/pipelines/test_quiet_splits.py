@@ -11,7 +11,9 @@ from support.running.engine import TOPOLOGIES, Engine, wait_until
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180)]
 
 NAME = "quiet-splits"
-NAMED = re.compile(r"waiting\.count +unknown +- +waiting\.read\[0\] split silent: silent \d+s \(try idle=…\)")
+NAMED = re.compile(
+    r"waiting\.count +unknown +- +waiting\.read\[0\] split silent: silent \d+s \(try idle='30s'\)"
+)
 #: of a window that gets no record at all, because all are filtered out
 GOES_ON = re.compile(r"idle\.none +\d\d:\d\d:\d\d ")
 

@@ -1,17 +1,18 @@
 """Sources of which one split is silent, followed with idle= and without: FOLDER.
 
-The other split gives numbers with the time of now, and now and then one from the year 2100. Below FOLDER:
-`idle`, the seconds whose windows have closed where silence is not waited for; `waiting`, where it is.
+The other split always has a number with the time of now, and now and then one from the year 2100. Below
+FOLDER: `idle`, the seconds whose windows have closed where silence is not waited for; `waiting`, where it is.
 """
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from heronpy import Pipeline
 from heronpy.connectors import Chunk, Reader, Source
+from heronpy.connectors.turns import SplitReader, TurnReader
 from heronpy.pipeline import sinks, tumbling
 
 folder = Path(sys.argv[1])
@@ -19,7 +20,7 @@ YEAR_2100 = 4_102_444_800
 
 
 class Splits(Source[float]):
-    """One split that has something, and one that never has."""
+    """One split that has something whenever it is asked, and one that never has."""
 
     name = "splits"
     bounded = False
@@ -31,19 +32,24 @@ class Splits(Source[float]):
         return _Times()
 
 
-class _Times(Reader[float]):
-    def __init__(self) -> None:
-        self._busy, self._given = False, 0
+class _Times(TurnReader[float]):
+    def open_split(self, split: str, position: Any) -> SplitReader[float]:
+        return _Busy(position or 0) if split == "busy" else _Silent()
 
-    def assign(self, positions: Mapping[str, Any]) -> None:
-        self._busy, self._given = "busy" in positions, positions.get("busy") or 0
 
-    def poll(self, most: int) -> Chunk[float] | None:
-        if not self._busy or time.time() % 0.1 > 0.05:
-            return None
+class _Busy(SplitReader[float]):
+    def __init__(self, given: int) -> None:
+        self._given = given
+
+    def read(self, most: int) -> Chunk[float]:
         self._given += 1
         at = YEAR_2100 if self._given % 50 == 0 else time.time()
         return Chunk("busy", [at], self._given)
+
+
+class _Silent(SplitReader[float]):
+    def read(self, most: int) -> None:
+        return None
 
 
 p = Pipeline("quiet-splits")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -54,8 +55,20 @@ class Timed:
             self.now += 0.5
             self._timing.clock(int(self.now * SECOND))
             if asked:
-                self._timing.nothing()
+                self._timing.nothing({"a", "b"} - self.waiting().keys())
         self._timing.clock(int(self.now * SECOND))
+
+    def keep_busy(self, split: str, seconds: int, *, in_vain: Sequence[str] = ()) -> None:
+        """A split has something at each poll, which asks these others in vain."""
+        for _ in range(seconds * 2):
+            self.now += 0.5
+            self._timing.clock(int(self.now * SECOND))
+            self._timing.nothing(in_vain)
+            self.give(split, self.now)
+        self._timing.clock(int(self.now * SECOND))
+
+    def held_by(self) -> str | None:
+        return self._timing.held_by()
 
     def end(self, split: str) -> None:
         self._timing.over(split)
@@ -109,6 +122,44 @@ def test_time_in_which_nothing_was_asked_for_is_no_silence() -> None:
     timed.wait(1)
     timed.give("a", 110)
     assert timed.watermark() == 10
+
+
+def test_a_split_that_is_asked_in_vain_beside_a_busy_one_is_silent() -> None:
+    timed = Timed(BoundedDisorder(0), idle=30)
+    timed.give("b", 10)
+    timed.keep_busy("a", 29, in_vain="b")
+    assert timed.watermark() == 10
+    assert timed.held_by() == "split b: silent 29s"
+    timed.keep_busy("a", 2, in_vain="b")
+    assert timed.last() == (NOW + 31, False)
+    assert timed.held_by() is None
+
+
+def test_a_split_that_a_busy_reader_does_not_ask_is_waited_for_and_named() -> None:
+    timed = Timed(BoundedDisorder(0), idle=30)
+    timed.give("b", 10)
+    timed.keep_busy("a", 300)
+    assert timed.watermark() == 10
+    assert timed.held_by() == "split b: silent 5m"
+
+
+def test_without_idle_a_silent_split_is_named_with_what_to_try() -> None:
+    timed = Timed(BoundedDisorder(0))
+    assert timed.held_by() == "split a: nothing yet (try idle='30s')"
+    timed.keep_busy("a", 109)
+    assert timed.held_by() == "split b: silent 108s (try idle='30s')"
+    timed.give("b", 10)
+    assert timed.held_by() is None, "it is far behind, but it comes"
+
+
+def test_no_split_is_named_for_the_time_in_which_the_source_was_not_asked() -> None:
+    timed = Timed(BoundedDisorder(0))
+    timed.give("b", 10)
+    timed.give("a", 100)
+    timed.wait(300, asked=False)
+    assert timed.held_by() is None
+    timed.give("a", 110)
+    assert timed.held_by() == "split b: silent 1s (try idle='30s')"
 
 
 def test_when_all_are_silent_those_behind_know_and_time_stays() -> None:
