@@ -13,6 +13,7 @@ from typing import Any
 
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.flow.watermarks import LowWatermark
+from heronpy.operators.alike import alike
 from heronpy.operators.failing import Failing
 from heronpy.operators.flowing import Out
 from heronpy.operators.stamped import Stamped
@@ -51,7 +52,8 @@ class SplitTime:
 
     def __init__(self, op: EventTimeOp) -> None:
         self.strategy = copy.deepcopy(op.watermarks)
-        self._made_as = _described(op)
+        #: the strategy as it was before it saw anything: what another one has saved does not fit
+        self._pristine = op.watermarks
         #: how far it has come, which is never taken back
         self.reached = BEGINNING
         #: what the source said last
@@ -67,8 +69,9 @@ class SplitTime:
     def goes_on(self, op: EventTimeOp) -> SplitTime:
         """The same behind a restart, which nothing is known about; the step may have another strategy."""
         again = copy.deepcopy(self)
-        if again._made_as != _described(op):
-            again.strategy, again._made_as = copy.deepcopy(op.watermarks), _described(op)
+        if not alike(again._pristine, op.watermarks):
+            again.strategy = copy.deepcopy(op.watermarks)
+        again._pristine = op.watermarks
         again.caught_up, again.ended, again.quiet, again.looked = False, False, 0, None
         return again
 
@@ -121,12 +124,6 @@ class SplitTime:
             found = max(found, now - self.strategy.lag - (op.idle or 0))
         self.reached = max(self.reached, found)
         return self.reached
-
-
-def _described(op: EventTimeOp) -> str:
-    """A strategy that has seen nothing, in words: what was saved by another one does not fit it."""
-    fields = getattr(op.watermarks, "__dict__", {})
-    return f"{type(op.watermarks).__qualname__} {sorted(fields.items())}"
 
 
 class EventTiming:

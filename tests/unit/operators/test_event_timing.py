@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from heronpy.operators.event_timing import EventTiming
+from heronpy.operators.event_timing import EventTiming, SplitTime
 from heronpy.operators.failing import Failing, StepFailed
 from heronpy.pipeline.graph import EventTimeOp, OnError, Site, Step
 from heronpy.pipeline.times import END
@@ -297,6 +298,43 @@ def test_what_has_no_time_or_a_wrong_one_is_set_aside_as_of_now() -> None:
             "ValueError: the time 2100-01-01 00:00:00+00:00 is more than 1h ahead of the clock (future='1h')",
         ),
     ]
+
+
+class Slack:
+    """A part of a strategy; its repr has its address, as that of most objects."""
+
+    def __init__(self, seconds: int) -> None:
+        self.micros = seconds * SECOND
+
+
+class OwnStrategy(Watermarks):
+    """The sum of what it has seen, less a slack: it must have seen all."""
+
+    def __init__(self, slack: int) -> None:
+        self._slack, self._known, self._total = Slack(slack), {"eu", "us", "asia"}, 0
+
+    def on_record(self, time: int) -> None:
+        self._total += time
+
+    def current(self, now: int, caught_up: bool) -> int:
+        return self._total - self._slack.micros
+
+
+def timed_by(watermarks: Watermarks) -> EventTimeOp:
+    return EventTimeOp(lambda value: value, watermarks, "s", idle=None)
+
+
+@pytest.mark.parametrize(("slack", "total"), [(5, 60), (7, 50)])
+def test_a_strategy_of_ones_own_goes_on_in_another_process_unless_the_step_has_another(
+    slack: int, total: int
+) -> None:
+    """Another process makes the pipeline anew, and loads what was saved."""
+    before = SplitTime(timed_by(OwnStrategy(5)))
+    before.on_records([10 * SECOND])
+    restored: SplitTime = pickle.loads(pickle.dumps(before))
+    again = restored.goes_on(timed_by(OwnStrategy(slack)))
+    again.on_records([50 * SECOND])
+    assert again.watermark(timed_by(OwnStrategy(slack)), NOW) == (total - slack) * SECOND
 
 
 def test_a_split_that_runs_ahead_waits_until_the_slowest_has_come_after() -> None:
