@@ -69,7 +69,14 @@ class SliceCore:
         self._add(state, start, element)
         return IN_TIME
 
-    def advance(self, state: KeySlices, watermark: int, now: int, fired: list[Fired]) -> None:  # noqa: ARG002
+    def advance(
+        self,
+        state: KeySlices,
+        watermark: int,
+        now: int,  # noqa: ARG002 - processing time has no part in it
+        fired: list[Fired],
+        before: int,  # noqa: ARG002 - slices have an end
+    ) -> None:
         while state.next <= watermark:
             self._on_time(state, fired)
         if self._rules.lateness:

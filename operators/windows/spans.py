@@ -90,10 +90,11 @@ class SpanCore:
             window.new += number
             window.newest = max(window.newest, element.time)
             if window.passed or not self._quiet:
-                self._ask(state, bounds, WindowEvent("record", element.now, window.passed), fired)
+                event = WindowEvent("record", element.now, window.passed)
+                self._ask(state, bounds, event, fired, element.watermark)
         return behind
 
-    def advance(self, state: KeySpans, watermark: int, now: int, fired: list[Fired]) -> None:
+    def advance(self, state: KeySpans, watermark: int, now: int, fired: list[Fired], before: int) -> None:
         due: set[Bounds] = set()
         while state.due and state.due[0][0] <= watermark:
             due.add(heapq.heappop(state.due)[1])
@@ -103,10 +104,10 @@ class SpanCore:
             timing: Timing = "late" if window.passed else "on_time"
             if not window.passed:
                 window.passed = True
-                self._ask(state, bounds, WindowEvent("watermark", now, True), fired, last=expired)
+                self._ask(state, bounds, WindowEvent("watermark", now, True), fired, before, last=expired)
             if expired:
                 if window.new:
-                    self._fire(bounds, window, timing, fired, last=True)
+                    self._fire(bounds, window, timing, fired, before, last=True)
                 del state.open[bounds]
             else:
                 self._wait(state, bounds, window)
@@ -116,7 +117,7 @@ class SpanCore:
 
     def clock(self, state: KeySpans, watermark: int, now: int, fired: list[Fired]) -> None:
         for bounds in sorted(state.open):
-            self._ask(state, bounds, WindowEvent("clock", now, watermark >= bounds[1]), fired)
+            self._ask(state, bounds, WindowEvent("clock", now, watermark >= bounds[1]), fired, watermark)
         state.alarm = self._alarm(state)
 
     def _opened(self, state: KeySpans, bounds: Bounds, watermark: int) -> OpenWindow:
@@ -141,7 +142,14 @@ class SpanCore:
         return min((one for one in deadlines if one is not None), default=NEVER)
 
     def _ask(
-        self, state: KeySpans, bounds: Bounds, event: WindowEvent, fired: list[Fired], *, last: bool = False
+        self,
+        state: KeySpans,
+        bounds: Bounds,
+        event: WindowEvent,
+        fired: list[Fired],
+        present: int,
+        *,
+        last: bool = False,
     ) -> None:
         window = state.open[bounds]
         fires, window.trigger = trigger_steps.step(self._trigger, event, window.trigger)
@@ -149,27 +157,35 @@ class SpanCore:
             timing: Timing = "early"
             if event.passed:
                 timing = "on_time" if event.kind == "watermark" else "late"
-            self._fire(bounds, window, timing, fired, last=last)
+            self._fire(bounds, window, timing, fired, present, last=last)
         if event.kind == "record":  # the end of `until` is waited for whether or not there was a pane
             deadline = trigger_steps.deadline(self._trigger, window.trigger)
             state.alarm = min(state.alarm, NEVER if deadline is None else deadline)
 
     def _fire(
-        self, bounds: Bounds, window: OpenWindow, timing: Timing, fired: list[Fired], *, last: bool
+        self,
+        bounds: Bounds,
+        window: OpenWindow,
+        timing: Timing,
+        fired: list[Fired],
+        present: int,
+        *,
+        last: bool,
     ) -> None:
         """A pane; without anything new only the one on time, where panes say what there is so far."""
         window.trigger = trigger_steps.renewed(self._trigger, window.trigger)
         panes, aggregate = self._rules.panes, self._rules.aggregate
         if not window.new and (timing != "on_time" or panes != "accumulating"):
             return
-        time = window.newest if bounds[1] == END else bounds[1] - 1
         fired += window.owed
-        if window.shown is not None:
-            fired.append(window.shown._replace(retracts=True, time=time))
+        if window.shown is not None:  # at its own time: those behind take it out of where they have put it
+            fired.append(window.shown._replace(retracts=True))
         window.owed, window.shown = [], None
         if panes != "discarding" and not window.records:
             window.new = 0  # all that was in it has been taken back
             return
+        # without an end of its own, a pane is of the present: behind the watermark it would be late
+        time = max(window.newest, present) if bounds[1] == END else bounds[1] - 1
         value = aggregate.finish(window.accumulator)
         pane = Fired(bounds, value, timing, window.index, last, time=time)
         fired.append(pane)

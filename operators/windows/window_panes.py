@@ -96,8 +96,8 @@ class Core(Protocol):
     def element(self, state: Any, element: Element, fired: list[Fired]) -> int:
         """A record; says by how much the last of its windows that expired did so, or IN_TIME."""
 
-    def advance(self, state: Any, watermark: int, now: int, fired: list[Fired]) -> None:
-        """The watermark has come so far."""
+    def advance(self, state: Any, watermark: int, now: int, fired: list[Fired], before: int) -> None:
+        """The watermark has come so far, from where it was before."""
 
     def clock(self, state: Any, watermark: int, now: int, fired: list[Fired]) -> None:
         """It is so late."""

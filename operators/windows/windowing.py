@@ -157,7 +157,7 @@ class Windowing:
         fired: list[Fired] = []
         alarm = state.alarm
         try:
-            self._core.advance(state, time, self.now, fired)
+            self._core.advance(state, time, self.now, fired, self._watermark_of(key))
         except Exception as error:
             raise self._failing.for_key(error, key) from error
         results.add(self._results(key, fired))
@@ -177,11 +177,9 @@ class Windowing:
         made = []
         for pane in fired:
             window, which = window_of(pane.bounds), Pane(pane.number, pane.timing, pane.last)
-            # without an end of its own, a result is of the present: behind the watermark it would be late
-            time = max(pane.time, self._watermark_of(key)) if pane.bounds[1] == END else pane.time
             for value in self._values(pane):
                 result = Result(key, value, window, which, pane.retracts)
-                made.append(Stamped(time, result, pane.retracts))
+                made.append(Stamped(pane.time, result, pane.retracts))
         return made
 
     def _values(self, pane: Fired) -> Iterable[Any]:
