@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from heronpy import Pipeline
 from heronpy.pipeline import sinks, sources, tumbling
+from heronpy.pipeline.graph import Panes
 from heronpy.pipeline.times import BEGINNING
 from heronpy.pipeline.watermarks import Watermarks
-from heronpy.testing import PipelineTest
+from heronpy.pipeline.windows import Window, Windows
+from heronpy.testing import PipelineTest, at, late, on_time, taken_back
 
 
 class Largest:
@@ -60,3 +64,65 @@ def test_a_strategy_of_ones_own_remembers_what_it_has_seen(mishaps: list[str]) -
             run.feed("minutes", 12, 13, split=split)
         assert [(result.value, result.window.end.minute) for result in run.results("count")] == [(2, 10)]
         assert run.watermark_of("count") == datetime(2026, 1, 1, 0, 11, tzinfo=UTC)
+
+
+class Visits(Windows):
+    """From a click until ten minutes behind the last one, but for no more than half an hour."""
+
+    merging = True
+
+    def assign(self, value: Any, time: datetime) -> list[Window]:
+        return [Window(time, time + timedelta(minutes=10))]
+
+    def merge(self, windows: Sequence[Window]) -> Iterator[tuple[Window, list[Window]]]:
+        parts: list[Window] = []
+        for window in sorted(windows):
+            if parts and (
+                window.start >= parts[-1].end or window.end - parts[0].start > timedelta(minutes=30)
+            ):
+                yield Window(parts[0].start, parts[-1].end), parts
+                parts = []
+            parts.append(window)
+        yield Window(parts[0].start, parts[-1].end), parts
+
+
+def visits(panes: Panes = "accumulating") -> Pipeline:
+    p = Pipeline("visits")
+    timed = p.read(sources.items(list[str]()), name="clicks").event_time(lambda _: 0, unit="s", lag="0s")
+    of_ann = timed.key_by(lambda _: "ann").window(Visits(), lateness="1h", panes=panes)
+    of_ann.count(name="count").write(sinks.printed())
+    return p
+
+
+@pytest.mark.parametrize("mishap", ["none", "crash", "rescale"])
+def test_windows_of_ones_own_grow_together_wherever_their_key_goes(mishap: str) -> None:
+    with PipelineTest(visits(), par=2, splits=2) as run:
+        run.feed("clicks", at("12:00", "click"), at("12:16", "click"))
+        run.checkpoint()
+        if mishap == "crash":
+            run.crash("count")
+        elif mishap == "rescale":
+            run.rescale("count", 3)
+        run.feed("clicks", at("12:08", "click"), at("12:40", "click"))
+        run.feed("clicks", at("12:22", "click"))
+        run.watermark("clicks", "12:35")
+        assert run.panes("count") == [
+            on_time("ann", 3, "12:00", "12:26"),
+            on_time("ann", 1, "12:22", "12:32"),
+        ]
+        run.watermark("clicks", "13:00")
+        assert run.panes("count")[2:] == [on_time("ann", 1, "12:40", "12:50")]
+
+
+def test_a_late_record_between_two_windows_of_ones_own_makes_them_one_and_takes_both_back() -> None:
+    with PipelineTest(visits("retracting")) as run:
+        run.feed("clicks", at("12:00", "click"), at("12:16", "click"))
+        run.watermark("clicks", "12:30")
+        first, second = on_time("ann", 1, "12:00", "12:10"), on_time("ann", 1, "12:16", "12:26")
+        assert run.panes("count") == [first, second]
+        run.feed("clicks", at("12:08", "click"))
+        assert run.panes("count")[2:] == [
+            taken_back(first),
+            taken_back(second),
+            late("ann", 3, "12:00", "12:26"),
+        ]

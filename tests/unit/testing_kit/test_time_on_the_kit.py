@@ -176,6 +176,45 @@ def test_every_timer_fires_once_and_in_order_across_rescaling_and_crashes(seed: 
             assert times == sorted(times)
 
 
+def visits() -> Pipeline:
+    """How often a name has come; who has not for ten minutes is forgotten."""
+    p = Pipeline("visits")
+
+    def count(state: Waiting, name: str, ctx: Context[str]) -> Iterator[tuple[str, int]]:
+        state.times.append(ctx.timestamp)
+        ctx.timer(ctx.timestamp + timedelta(hours=1))
+        yield name, len(state.times)
+
+    def never(state: Waiting, timer: Timer, ctx: Context[str]) -> Iterator[tuple[str, int]]:
+        yield f"{ctx.key} was to be forgotten", len(state.times)
+
+    timed = p.read(sources.items(list[str]()), name="names").event_time(lambda _: 0, unit="s", lag="0s")
+    timed.key_by(str.lower).process(Waiting, count, on_timer=never, ttl="10m", name="count").write(
+        sinks.printed()
+    )
+    return p
+
+
+@pytest.mark.parametrize("mishaps", [[], ["crash"], ["rescale"], ["rescale", "crash"]])
+def test_a_key_is_forgotten_after_its_time_wherever_it_is(mishaps: list[str]) -> None:
+    with PipelineTest(visits(), par=1, splits=2) as run:
+        run.feed("names", at("12:00", "ann"), at("12:00", "bob"), at("12:05", "bob"))
+        run.watermark("names", "12:09")
+        run.checkpoint()
+        for mishap in mishaps:
+            if mishap == "crash":
+                run.crash("count")
+            else:
+                run.rescale("count", 3)
+        run.watermark("names", "12:10")
+        assert [key for key, _ in run.timers("count")] == ["bob"], "ann's timer has gone with her"
+        run.feed("names", at("12:10", "ann"), at("12:14", "bob"))
+        run.watermark("names", "14:00")
+        wanted = Counter([("ann", 1), ("ann", 1), ("bob", 1), ("bob", 2), ("bob", 3)])
+        assert Counter(run.results("count")) == wanted
+        assert run.timers("count") == []
+
+
 def test_alarms_go_by_the_clock_and_ring_once_after_a_crash() -> None:
     p = Pipeline("alarms")
 
