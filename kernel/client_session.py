@@ -25,8 +25,7 @@ class ClientSession:
         self._state = state
         self._transport = Transport()
         self.reactor = Reactor()
-        self._name = uuid.uuid4().hex
-        self._node = f"{Tree(topology).clients}/{self._name}"
+        self._node = f"{Tree(topology).clients}/{uuid.uuid4().hex}"
         #: session of the state tree in which the key is registered
         self._session: int | None = None
 
@@ -36,12 +35,14 @@ class ClientSession:
             self._register()
 
     def connect(self, to: Registration, on_readable: Callable[[], None]) -> Dealer:
+        # another identity each time: an earlier connection may come back at the same moment
+        identity = uuid.uuid4().hex.encode()
         if to.local and os.access(to.local, os.W_OK):
-            dealer = self._transport.dealer_ipc(to.local, self._name.encode())
+            dealer = self._transport.dealer_ipc(to.local, identity)
         else:
             if self._session is None:
                 self._register()
-            dealer = self._transport.dealer_tcp(to.endpoint, self._name.encode(), to.public_key)
+            dealer = self._transport.dealer_tcp(to.endpoint, identity, to.public_key)
         self.reactor.register(dealer, on_readable)
         return dealer
 

@@ -47,7 +47,10 @@ class MasterClient:
             self._session.reactor.turn(min(patience, deadline - time.monotonic()))
             if not self._replies and self._connect():
                 self._ask()
-        return self._replies[-1] if self._replies else unreachable(self._state, self._topology)
+        if self._replies:
+            return self._replies[-1]
+        self._master = None  # the next question goes over a new connection: this one may be dead for good
+        return unreachable(self._state, self._topology)
 
     def close(self) -> None:
         self._session.close()

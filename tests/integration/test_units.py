@@ -63,31 +63,31 @@ def cells() -> list[tuple[UnitCell, str]]:
 def test_every_number_is_accounted_for(engine: Engine, tmp_path: Path, cell: UnitCell, mode: str) -> None:
     print(f"{cell} {mode}: seed {SEED}, {KILLS} kills")
     dice = random.Random(f"{cell} {mode} {SEED}")
-    run = UnitRun(engine, tmp_path, cell, mode, LOAD)
-    victims = iter(in_turn(run.roles(), KILLS, dice))
-    shots = Counter(dice.choice(range(3)) for _ in range(KILLS))
-    for turn, counters in enumerate((4, 1, 3)):
-        assert run.overtakings() == 0
-        run.scale(counters)
-        for role in itertools.islice(victims, shots[turn]):
-            run.kill_one(role, dice)
-    run.finish()
+    with UnitRun(engine, tmp_path, cell, mode, LOAD) as run:
+        victims = iter(in_turn(run.roles(), KILLS, dice))
+        shots = Counter(dice.choice(range(3)) for _ in range(KILLS))
+        for turn, counters in enumerate((4, 1, 3)):
+            assert run.overtakings() == 0
+            run.scale(counters)
+            for role in itertools.islice(victims, shots[turn]):
+                run.kill_one(role, dice)
+        run.finish()
 
-    assert run.overtakings() == 0
-    entries, sent = run.arrived(), run.sent()
-    often = Counter(entry.number for entry in entries)
-    lost, (least, most) = len(sent - often.keys()), run.lost()
-    print(f"{len(sent)} numbers, {len(entries)} arrived, {lost} lost of {least} to {most}")
-    assert len(sent) >= LOAD.least
-    assert often.keys() <= sent
-    if mode == "ATMOST_ONCE":
-        assert set(often.values()) == {1}
-        assert least <= lost <= most + run.notes * LOAD.burst
-    elif mode == "ATLEAST_ONCE":
-        assert lost == 0
-    else:
-        assert lost == 0
-        assert set(often.values()) == {1}
-        assert seen_by_key(entries) == numbers_by_key(sent)
-        assert overtakings_by_key(entries) == 0
-    run.end()
+        assert run.overtakings() == 0
+        entries, sent = run.arrived(), run.sent()
+        often = Counter(entry.number for entry in entries)
+        lost, (least, most) = len(sent - often.keys()), run.lost()
+        print(f"{len(sent)} numbers, {len(entries)} arrived, {lost} lost of {least} to {most}")
+        assert len(sent) >= LOAD.least
+        assert often.keys() <= sent
+        if mode == "ATMOST_ONCE":
+            assert set(often.values()) == {1}
+            assert least <= lost <= most + run.notes * LOAD.burst
+        elif mode == "ATLEAST_ONCE":
+            assert lost == 0
+        else:
+            assert lost == 0
+            assert set(often.values()) == {1}
+            assert seen_by_key(entries) == numbers_by_key(sent)
+            assert overtakings_by_key(entries) == 0
+        run.end()

@@ -12,7 +12,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from types import TracebackType
+from typing import NamedTuple, Self
 
 from support.running.engine import TOPOLOGIES, Engine, wait_until
 from support.running.watching import Watching
@@ -85,6 +86,14 @@ class UnitRun:
         engine.ok("submit", str(TOPOLOGIES / "units.py"), *arguments, *chosen, timeout=120)
         self._watching = Watching(engine, TOPOLOGY)
         self.flow("the beginning")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watching.close()
 
     def written(self) -> int:
         """Bytes that have arrived for good."""
@@ -188,7 +197,6 @@ class UnitRun:
 
     def end(self) -> None:
         """Kill it; nothing may be left."""
-        self._watching.close()
         self._engine.ok("kill", TOPOLOGY)
         assert self._engine.leftovers() == []
 
