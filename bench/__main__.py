@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from bench.figures import FIGURES, chosen
 from bench.peers.environments import ENVIRONMENTS, ROOT, Unavailable
@@ -61,13 +62,15 @@ def run(asked: argparse.Namespace) -> None:
         measuring.measure(1 if asked.quick else asked.rounds, deadline)
     finally:
         measuring.save()
-        show_files([file], draws=not asked.quick)
+        show([json.loads(file.read_text())])
 
 
 def show_table(asked: argparse.Namespace) -> None:
-    show_files(asked.files, draws=True)
+    found = [json.loads(file.read_text()) for file in asked.files]
+    show(found)
+    for picture in draw(found, RESULTS):
+        print(f"wrote {picture.relative_to(ROOT)}")
     if asked.write:
-        found = [json.loads(file.read_text()) for file in asked.files]
         file = ROOT / "bench" / "RESULTS.md"
         text = written(file.read_text(), "figures", f"{table(found)}\n\n{remarks(found)}")
         file.write_text(written(text, "words", word_table(found, word_sides())))
@@ -81,11 +84,8 @@ def written(text: str, name: str, part: str) -> str:
     return f"{before}{begin}\n\n{part}\n\n{end}{after}"
 
 
-def show_files(files: list[Path], draws: bool) -> None:
-    found = [json.loads(file.read_text()) for file in files]
+def show(found: list[dict[str, Any]]) -> None:
     print("\n" + table(found) + "\n\n" + remarks(found))
-    for picture in draw(found, RESULTS) if draws else ():
-        print(f"wrote {picture.relative_to(ROOT)}")
 
 
 def main() -> None:
