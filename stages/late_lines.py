@@ -24,7 +24,7 @@ class LateLines:
     ) -> None:
         self._stages, self._log, self._clock = tuple(stages), log, clock
         self._next = clock() + EVERY
-        #: step → how many the last line told of
+        #: step → how many records the last line named
         self._told: dict[str, int] = {}
 
     def look(self) -> None:

@@ -69,7 +69,7 @@ class EdgeStream:
         return (lambda rows: zip(rows, strict=True)) if wraps else (lambda rows: rows)
 
     def rows_of(self) -> Callable[[list[Any]], list[Any]]:
-        """What makes rows of the values of tuples. Where the time was left out nobody asks for it."""
+        """What makes rows of the values of tuples. Where the time was left out, no step asks for it."""
         if self.form == "timed":
             return _TO_STAMPED[self.fields]
         return (lambda values: [one for (one,) in values]) if self.fields == _RECORD else list

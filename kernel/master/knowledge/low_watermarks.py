@@ -43,7 +43,7 @@ def _reached(time: EventTime, *, spout: bool) -> int:
 
 
 def _held_by(plan: PhysicalPlan, said: Mapping[int, EventTime], task: PlacedTask) -> str:
-    """The end of the chain: a task that waits for nobody, with what it says of itself."""
+    """The end of the chain: a task that waits for no other, with what it says of itself."""
     first, seen = task, {task.id}
     while True:
         time = said.get(task.id)
