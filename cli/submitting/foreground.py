@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import shutil
+import signal
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -71,7 +75,7 @@ def run_in_foreground(
                     lines=lambda: itertools.chain.from_iterable(one.new_lines() for one in started.values()),
                     footer="Ctrl-C stops the topology",
                     seconds=seconds,
-                    is_over=lambda: watching.is_over(watched),
+                    is_over=lambda: bool(interrupted) or watching.is_over(watched),
                 )
                 finished = [one for one in watched.statuses() if one.state == FINISHED]
             _say("")
@@ -130,12 +134,27 @@ class Watching:
 
 @contextlib.contextmanager
 def _noting_interrupts() -> Iterator[list[bool]]:
-    """A list that is not empty if what is inside was interrupted."""
+    """A list that is not empty if what is inside was interrupted.
+
+    Python drops a KeyboardInterrupt that is raised while an object is finalized; the list has it.
+    """
     interrupted: list[bool] = []
+
+    def note(number: int, frame: FrameType | None) -> NoReturn:
+        interrupted.append(True)
+        signal.default_int_handler(number, frame)
+
+    raising = [one for one in signal.Signals if signal.getsignal(one) is signal.default_int_handler]
+    is_main = threading.current_thread() is threading.main_thread()
+    for number in raising if is_main else ():
+        signal.signal(number, note)
     try:
         yield interrupted
     except KeyboardInterrupt:
         interrupted.append(True)
+    finally:
+        for number in raising if is_main else ():
+            signal.signal(number, signal.default_int_handler)
 
 
 def _refuse_gaps(topology: str, output: ComponentOutput) -> None:
