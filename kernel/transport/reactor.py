@@ -157,7 +157,9 @@ class Reactor:
 
     def _wait(self, seconds: float | None) -> list[Waitable]:
         if seconds and seconds < _COARSE and self._selectable is not None:
-            return list(select.select(self._selectable, (), (), seconds)[0])
+            # suppressed: another thread of the user has closed a descriptor, which poll() reports as ready
+            with contextlib.suppress(OSError):
+                return list(select.select(self._selectable, (), (), seconds)[0])
         # Rounded up: a timer must not spin through the last part of a millisecond.
         return [
             waitable

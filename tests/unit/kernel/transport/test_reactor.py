@@ -237,3 +237,15 @@ def test_descriptors_beyond_the_reach_of_select_are_waited_for_as_well(
     assert not select.select([pipes[0].reader], [], [], 0)[0], "it was served"
     reactor.unregister(high)
     os.close(high)
+
+
+def test_a_descriptor_that_is_closed_while_it_is_waited_for_is_reported(reactor: Reactor) -> None:
+    """Another thread of the user may close what a spout waits for: the spout is asked, and the wait ends."""
+    reader, writer = os.pipe()
+    seen: list[str] = []
+    reactor.register(reader, lambda: seen.append("ready"))
+    os.close(reader)
+    reactor.turn(0.0004)
+    assert seen == ["ready"]
+    reactor.unregister(reader)
+    os.close(writer)
