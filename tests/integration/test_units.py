@@ -40,8 +40,11 @@ MATRIX = [
         UNITS, UNITS, ["none", "container"], ["unix", "zmq"], MODES
     )
 ]
-#: each unit, of spouts and of bolts, and each guarantee meets both links, and is fused and not
+#: each unit, of spouts and of bolts, and each guarantee meets both links, is fused and not, and has the defaults
 FEW = [
+    (UnitCell("rows", "rows", "none", "unix"), "EFFECTIVELY_ONCE"),
+    (UnitCell("columns", "columns", "none", "unix"), "ATMOST_ONCE"),
+    (UnitCell("batches", "batches", "none", "unix"), "ATLEAST_ONCE"),
     (UnitCell("rows", "rows", "none", "zmq"), "ATMOST_ONCE"),
     (UnitCell("batches", "batches", "container", "unix"), "ATMOST_ONCE"),
     (UnitCell("columns", "rows", "container", "unix"), "ATLEAST_ONCE"),
