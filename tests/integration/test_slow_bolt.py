@@ -17,9 +17,16 @@ def instance(status: dict[str, Any], component: str) -> dict[str, Any]:
 @pytest.mark.cluster
 def test_a_slow_bolt_holds_its_spout_back(engine: Engine) -> None:
     engine.ok("submit", str(TOPOLOGIES / "slow_sink.py"))
-    wait_until(lambda: instance(engine.status("SlowSink"), "slow")["executed"] > 300, 30, "the first tuples")
-    begun = time.monotonic()
-    first = second = engine.status("SlowSink")
+    first: dict[str, Any] = {}
+
+    def all_have_reported() -> bool:
+        nonlocal first
+        first = engine.status("SlowSink")
+        known = all(each["memory_bytes"] for each in first["instances"])
+        return known and bool(instance(first, "slow")["executed"] > 300)
+
+    wait_until(all_have_reported, 30, "the first tuples", engine.log_tails)
+    begun, second = time.monotonic(), first
 
     def some_seconds_of_work() -> bool:
         nonlocal second
