@@ -149,7 +149,9 @@ class KeyTable:
         """The entries of these key groups, or all, as a record batch: columns of keys, then of values."""
         import pyarrow as pa
 
-        columns = [*self._key_columns(), *(pa.array(self._values[name][: len(self)]) for name in self._types)]
+        # copies: a batch that has been emitted must not follow the table
+        values = (pa.array(self._values[name][: len(self)].copy()) for name in self._types)
+        columns = [*self._key_columns(), *values]
         whole = pa.RecordBatch.from_arrays(columns, schema=self._whole_schema())
         return whole if groups is None else whole.filter(pa.array(self._are_of(groups)))
 

@@ -296,3 +296,18 @@ def test_what_is_frozen_stays_as_it_was_while_the_table_changes() -> None:
     rows = [row for part in frozen.parts().values() for row in part.entries.to_pylist()]
     assert sorted((row["word"], row["count"]) for row in rows) == sorted((word, 1) for word in words[:100])
     assert KeyTable(WORD, {"count": "int64"}, GROUPS).frozen(range(GROUPS)).parts() == {}
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("groups", [None, range(GROUPS)])
+def test_a_batch_stays_as_it_was_while_the_table_changes(groups: Collection[int] | None) -> None:
+    table = KeyTable(WORD, {"count": "int64"}, GROUPS)
+    words = pa.array([f"word{number}" for number in range(100)])
+    table.add(words, {"count": 1})
+    batch, found = table.batch(groups), table.get(words)
+    table.add(words, {"count": 7})
+    table.set(words[:5], {"count": 70})
+    table.merge(words[5:9], {"count": 700}, np.maximum)
+    table.remove(words[50:])
+    assert batch.to_pydict() == {"word": words.to_pylist(), "count": [1] * 100}
+    assert found["count"].tolist() == [1] * 100
