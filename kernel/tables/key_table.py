@@ -13,6 +13,7 @@ from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.flow.canonical_columns import canonical, converter
 from heronpy.kernel.flow.column_split import split
 from heronpy.kernel.tables.key_index import make_index
+from heronpy.kernel.tables.numbers_given import as_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -210,10 +211,7 @@ class KeyTable:
         if empty:
             msg = f"values {', '.join(empty)} of a table with nulls: fill them"
             raise ValueError(msg)
-        arrays = {
-            name: np.asarray(column).astype(self._types[name], casting="same_kind")
-            for name, column in values.items()
-        }
+        arrays = {name: as_numbers(name, column, self._types[name]) for name, column in values.items()}
         return {name: np.broadcast_to(array, (rows,)) for name, array in arrays.items()}
 
     def _enlist(self, columns: list[Any]) -> npt.NDArray[np.int64]:

@@ -311,3 +311,30 @@ def test_a_batch_stays_as_it_was_while_the_table_changes(groups: Collection[int]
     table.remove(words[50:])
     assert batch.to_pydict() == {"word": words.to_pylist(), "count": [1] * 100}
     assert found["count"].tolist() == [1] * 100
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint64", "int8", "int64", "float32", "float64"])
+def test_whole_numbers_of_python_go_into_columns_of_every_type(kind: str) -> None:
+    table = KeyTable(WORD, {"n": kind}, GROUPS)
+    words = pa.array(["a", "b", "c"])
+    table.add(words, {"n": 1})
+    table.add(words[:2], {"n": [1, 0]})
+    assert table.batch()["n"].to_pylist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "message"),
+    [
+        ("uint64", -1, "value n of a table is uint64, which -1 is not"),
+        ("uint64", [1, -2], "value n of a table is uint64, which -2 is not"),
+        ("uint8", 256, "value n of a table is uint8, which 256 is not"),
+        ("int8", [0, 128], "value n of a table is int8, which 128 is not"),
+        ("int64", 2**63, f"value n of a table is int64, which {2**63} is not"),
+    ],
+)
+def test_whole_numbers_that_do_not_fit_are_refused(kind: str, number: Any, message: str) -> None:
+    table = KeyTable(WORD, {"n": kind}, GROUPS)
+    for deed in (table.add, table.set):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            deed(pa.array(["a", "b"]), {"n": number})
+    assert len(table) == 0
