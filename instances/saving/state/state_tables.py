@@ -10,6 +10,7 @@ from heronpy.column_schema import Schema, pyarrow
 from heronpy.errors import DefinitionError
 from heronpy.instances.saving.state.encoding import encode_table
 from heronpy.instances.saving.state.ownership import Owning
+from heronpy.instances.saving.state.table_values import value_types
 from heronpy.kernel.tables.key_table import FrozenTable, KeyTable
 
 #: key groups that are encoded at a time
@@ -27,23 +28,26 @@ class Tables:
         self._owning = owning
         self._key_types = key_types
         self._open: dict[str, KeyTable] = {}
+        #: of those that are open: Arrow schema of the keys, types of the values
         self._shapes: dict[str, tuple[Any, Mapping[str, Any]]] = {}
         self._waiting: dict[str, dict[int, bytes]] = {}
 
     def open(self, name: str, keys: Schema | None, values: Mapping[str, Any]) -> KeyTable:
         """The table of this name, always the same; DefinitionError if it had another form before."""
         pyarrow()
-        if not values:
-            msg = f"table {name!r} needs at least one column of values"
-            raise DefinitionError(msg, hint=f"self.state.table({name!r}, count='int64')")
-        shape = self._key_types(keys), dict(values)
-        if self._shapes.setdefault(name, shape) != shape:
-            msg = f"table {name!r} was opened with {self._shapes[name]}, and now with {shape}"
-            raise DefinitionError(msg)
+        arrow = self._key_types(keys)
+        shape = arrow, value_types(name, arrow, values)
         if name not in self._open:
-            table = self._open[name] = KeyTable(shape[0], shape[1], self._owning.groups)
+            table = KeyTable(*shape, self._owning.groups)
             table.owned = self._owning.owned_groups()
-            self._load(name, table, self._waiting.pop(name, {}))
+            self._load(name, table, self._waiting.get(name, {}))
+            self._waiting.pop(name, None)
+            self._shapes[name] = shape
+            self._open[name] = table
+        elif self._shapes[name] != shape:
+            was, now = (_written(*each) for each in (self._shapes[name], shape))
+            msg = f"table {name!r} was opened with {was}, and now with {now}"
+            raise DefinitionError(msg, hint="open it in the same form every time")
         return self._open[name]
 
     def __len__(self) -> int:
@@ -127,3 +131,8 @@ class TableImages:
             parts = iter(table.parts().items())
             while some := list(islice(parts, _GROUPS)):
                 yield [(group, encode_table(name, part.to_bytes())) for group, part in some]
+
+
+def _written(keys: Any, values: Mapping[str, Any]) -> str:
+    columns = [*((key.name, key.type) for key in keys), *values.items()]
+    return ", ".join(f"{name} ({kind})" for name, kind in columns)
