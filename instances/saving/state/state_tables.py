@@ -51,8 +51,8 @@ class Tables:
         return self._open[name]
 
     def __len__(self) -> int:
-        """Entries of all tables that are open."""
-        return sum(map(len, self._open.values()))
+        """Entries of all tables that are open. Safe from any thread."""
+        return sum(map(len, list(self._open.values())))
 
     def use_ownership(self, owning: Owning) -> None:
         self._owning = owning

@@ -1,4 +1,4 @@
-"""Which tables a task may open."""
+"""Which tables a task may open, and what other threads see of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from support.tasks.keeping import Keeper, plan_with, saved_in
 from heronpy import Bolt, Schema
 from heronpy.errors import DefinitionError
 from heronpy.instances.saving.state import TaskState
+from heronpy.kernel.state_transfer import held_of
+from heronpy.kernel.tables.key_table import KeyTable
 
 WORDS = Schema(word=pa.string())
 
@@ -89,3 +91,21 @@ def test_what_was_saved_waits_for_a_call_that_fits() -> None:
         state.table("t", keys=WORDS, n="int32")
     assert state.table("t", keys=WORDS, n="int64").get(pa.array(["a", "b"]))["n"].tolist() == [1, 2]
     keeper.saver.close()
+
+
+def test_a_table_may_be_opened_while_another_thread_counts_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other thread's turn comes between two tables."""
+    keeper = Keeper(plan_with(8))
+    for name in ("a", "b", "c"):
+        keeper.state.table(name, keys=WORDS, n="int64").add(pa.array(["x", "y"]), {"n": 1})
+    names = iter("defghi")
+    count = KeyTable.__len__
+
+    def and_open_another(table: KeyTable) -> int:
+        monkeypatch.setattr(KeyTable, "__len__", count)
+        keeper.state.table(next(names), keys=WORDS, n="int64")
+        monkeypatch.setattr(KeyTable, "__len__", and_open_another)
+        return count(table)
+
+    monkeypatch.setattr(KeyTable, "__len__", and_open_another)
+    assert held_of(keeper.task_state.held()).keyed == 6
