@@ -37,8 +37,14 @@ class KeyIndex(Protocol):
     def enlist(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
         """The same, where keys that are not there are added in the order of the rows."""
 
-    def hashes(self) -> npt.NDArray[np.uint64]:
-        """By place; a key's group is the remainder of its hash."""
+    def hashes(self, begin: int) -> npt.NDArray[np.uint64]:
+        """By place, from this one on; a key's group is the remainder of its hash."""
+
+    def truncate(self, size: int) -> None:
+        """Only the first so many, without those that were added last."""
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Only these places, which are numbered anew in their order."""
 
 
 def make_index() -> KeyIndex:
@@ -48,8 +54,6 @@ def make_index() -> KeyIndex:
 class _DictIndex:
     def __init__(self) -> None:
         self._places: dict[bytes, int] = {}
-        #: of those keys that came before they were last asked for
-        self._hashes: list[int] = []
 
     def __len__(self) -> int:
         return len(self._places)
@@ -65,12 +69,19 @@ class _DictIndex:
         places = self._places
         return np.array([places.setdefault(key, len(places)) for key in encoded_rows(columns)], np.int64)
 
-    def hashes(self) -> npt.NDArray[np.uint64]:
+    def hashes(self, begin: int) -> npt.NDArray[np.uint64]:
         import numpy as np
 
-        new = itertools.islice(self._places, len(self._hashes), None)
-        self._hashes += [xxh3_64_intdigest(key) for key in new]
-        return np.array(self._hashes, np.uint64)
+        newest = itertools.islice(reversed(self._places), len(self._places) - begin)
+        return np.array([xxh3_64_intdigest(key) for key in newest][::-1], np.uint64)
+
+    def truncate(self, size: int) -> None:
+        while len(self._places) > size:
+            self._places.popitem()
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        keys = itertools.compress(self._places, kept.tolist())
+        self._places = {key: place for place, key in enumerate(keys)}
 
 
 class _CompiledIndex:
@@ -95,8 +106,26 @@ class _CompiledIndex:
     def enlist(self, columns: list[CanonicalColumn]) -> npt.NDArray[np.int64]:
         return self._look_up(columns, adds=True)
 
-    def hashes(self) -> npt.NDArray[np.uint64]:
-        return self._hashes[: self._used]
+    def hashes(self, begin: int) -> npt.NDArray[np.uint64]:
+        return self._hashes[begin : self._used]
+
+    def truncate(self, size: int) -> None:
+        self._used = size
+        self._homes[:] = 0  # in place: nothing in here can fail
+        self._module.settle(size, self._homes, self._hashes)
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        import numpy as np
+
+        sizes = np.diff(self._ends[: self._used], prepend=0)
+        pool = self._pool[: sizes.sum()][np.repeat(kept, sizes)]
+        used = int(np.count_nonzero(kept))
+        room = max(_ROOM, 1 << max(used - 1, 0).bit_length())
+        hashes = _lengthened(self._hashes[: self._used][kept], room)
+        ends = _lengthened(np.cumsum(sizes[kept]), room)
+        homes = self._settled(used, hashes, 2 * room)
+        pool = _lengthened(pool, max(_POOL, len(pool)))
+        self._used, self._homes, self._hashes, self._ends, self._pool = used, homes, hashes, ends, pool
 
     def _look_up(self, columns: list[CanonicalColumn], *, adds: bool) -> npt.NDArray[np.int64]:
         import numpy as np
@@ -112,29 +141,33 @@ class _CompiledIndex:
                 if row == rows:
                     return found
                 self._grow()
-        except BaseException:  # a damaged column, or no memory: no key was added
-            self._used = before
-            self._settle(len(self._homes))
+        except BaseException:  # a damaged column, or no memory
+            self.truncate(before)
             raise
 
     def _grow(self) -> None:
         """Twice the room, of keys or of their bytes, whichever is used up."""
         if self._used < len(self._hashes):
-            self._pool = _doubled(self._pool)
-        else:
-            self._hashes, self._ends = _doubled(self._hashes), _doubled(self._ends)
-            self._settle(2 * len(self._homes))
+            self._pool = _lengthened(self._pool, 2 * len(self._pool))
+            return
+        room = 2 * len(self._hashes)
+        hashes, ends = _lengthened(self._hashes, room), _lengthened(self._ends, room)
+        self._homes = self._settled(self._used, hashes, 2 * room)
+        self._hashes, self._ends = hashes, ends
 
-    def _settle(self, homes: int) -> None:
+    def _settled(self, used: int, hashes: npt.NDArray[np.uint64], homes: int) -> npt.NDArray[np.uint64]:
+        """So many homes, with the first keys of these hashes."""
         import numpy as np
 
-        self._homes = np.zeros(homes, np.uint64)
-        self._module.settle(self._used, self._homes, self._hashes)
+        found = np.zeros(homes, np.uint64)
+        self._module.settle(used, found, hashes)
+        return found
 
 
-def _doubled(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _lengthened(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """A copy with room for more, in which anything may lie."""
     import numpy as np
 
-    larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
-    return larger
+    longer = np.empty(size, array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.flow.canonical_columns import canonical, converter
 from heronpy.kernel.flow.column_split import split
+from heronpy.kernel.tables.key_columns import KeyColumns
 from heronpy.kernel.tables.key_index import make_index
 from heronpy.kernel.tables.numbers_given import as_numbers
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-#: parts of a column of keys that are kept apart, until they are copied into one
-_MOST_PARTS = 64
+#: removed keys that keep their places, or as many as there are entries: making places anew takes long
+_MOST_GONE = 1_024
 
 
 class KeyTable:
@@ -42,34 +43,33 @@ class KeyTable:
         self._changed = np.zeros(groups, np.bool_)
         #: by group, whether its keys may be in the table; None for all
         self.owned: Sequence[bool] | None = None
-        self._clear()
-
-    def _clear(self) -> None:
-        import numpy as np
-
         self._index = make_index()
-        #: by place; arrays of a column, one behind the other
-        self._keys: list[list[Any]] = [[] for _ in self._schema]
+        #: by place, as all that follows: where the index has a key
+        self._keys = KeyColumns(keys)
         self._values = {name: np.zeros(0, kind) for name, kind in self._types.items()}
-        #: by place
         self._group_of = np.zeros(0, np.uint32)
-        #: groups that have had a key
-        self._present = np.zeros(self._groups, np.bool_)
-        #: whether all of them have changed
+        #: keys that were removed: they keep their place, with zeros, until there are too many of them
+        self._gone = np.zeros(0, np.bool_)
+        #: the others; one number, since another thread asks for it
+        self._entries = 0
+        #: by group, whether it has had a key
+        self._present = np.zeros(groups, np.bool_)
+        #: whether all of those have changed
         self._all_changed = False
 
     def __len__(self) -> int:
-        return len(self._index)
+        """Safe from any thread."""
+        return self._entries
 
     def contains(self, keys: Sequence[Any]) -> npt.NDArray[np.bool_]:
         """Whether each row's key is there."""
-        return self._index.find([canonical(column) for column in self._checked(keys)]) >= 0
+        return self._find(keys) >= 0
 
     def get(self, keys: Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
         """The values of each row's key, by name."""
         import numpy as np
 
-        places = self._index.find([canonical(column) for column in self._checked(keys)])
+        places = self._find(keys)
         there = places >= 0
         found = {name: np.zeros(len(places), kind) for name, kind in self._types.items()}
         for name, values in found.items():
@@ -80,7 +80,7 @@ class KeyTable:
         """Set these values; others of the same key stay as they are."""
         columns = self._checked(keys)
         numbers = self._numbers(values, len(columns[0]))
-        places = self._enlist(columns)
+        places, _ = self._enlist(columns)
         for name, column in numbers.items():
             self._values[name][places] = column
 
@@ -90,7 +90,7 @@ class KeyTable:
 
         columns = self._checked(keys)
         numbers = self._numbers(values, len(columns[0]))
-        places = self._enlist(columns)
+        places, _ = self._enlist(columns)
         for name, column in numbers.items():
             np.add.at(self._values[name], places, column)
 
@@ -100,28 +100,33 @@ class KeyTable:
 
         columns = self._checked(keys)
         numbers = self._numbers(values, len(columns[0]))
-        before = len(self)
-        places = self._enlist(columns)
-        first = _first_rows(places, before)
+        places, first = self._enlist(columns)
         later = np.ones(len(places), np.bool_)
         later[first] = False
         for name, column in numbers.items():
-            self._values[name][before : len(self)] = column[first]
+            self._values[name][places[first]] = column[first]
             how.at(self._values[name], places[later], column[later])
 
     def remove(self, keys: Sequence[Any]) -> None:
         """Remove the entries of these keys, where there are any."""
         import numpy as np
 
-        places = self._index.find([canonical(column) for column in self._checked(keys)])
-        kept = np.ones(len(self), np.bool_)
-        kept[places[places >= 0]] = False
-        self._changed[self._group_of[places[places >= 0]]] = True
-        self._keep(kept)
+        places = np.unique(self._find(keys))
+        places = places[places >= 0]
+        self._changed[self._group_of[places]] = True
+        self._gone[places] = True
+        for values in self._values.values():
+            values[places] = 0
+        self._entries -= len(places)
+        gone = len(self._index) - self._entries
+        if gone > max(_MOST_GONE, self._entries):
+            self._keep(~self._gone[: len(self._index)])
 
     def drop_groups(self, groups: Collection[int]) -> None:
         """Remove all entries of these key groups."""
-        self._keep(~self._are_of(groups))
+        dropped = self._are_of(groups)
+        if dropped.any():
+            self._keep(~dropped & ~self._gone[: len(dropped)])
 
     @property
     def is_changed(self) -> bool:
@@ -142,19 +147,21 @@ class KeyTable:
 
     def frozen(self, groups: Collection[int]) -> FrozenTable:
         """The entries of these groups as they are now: numbers are copied, keys never change."""
-        values = [values[: len(self)].copy() for values in self._values.values()]
-        keys = [list(parts) for parts in self._keys]
-        return FrozenTable(self._whole_schema(), keys, values, self._group_of[: len(self)], frozenset(groups))
+        kept = self._kept(None)
+        values = [self._values[name][: len(kept)][kept] for name in self._types]
+        group_of = self._group_of[: len(kept)][kept]
+        keys = self._keys.filtered(kept)
+        return FrozenTable(self._whole_schema(), keys, values, group_of, frozenset(groups))
 
     def batch(self, groups: Collection[int] | None = None) -> Any:
         """The entries of these key groups, or all, as a record batch: columns of keys, then of values."""
         import pyarrow as pa
 
+        kept = self._kept(groups)
+        keys = self._keys if kept.all() else self._keys.filtered(kept)
         # copies: a batch that has been emitted must not follow the table
-        values = (pa.array(self._values[name][: len(self)].copy()) for name in self._types)
-        columns = [*self._key_columns(), *values]
-        whole = pa.RecordBatch.from_arrays(columns, schema=self._whole_schema())
-        return whole if groups is None else whole.filter(pa.array(self._are_of(groups)))
+        values = (pa.array(self._values[name][: len(kept)][kept]) for name in self._types)
+        return pa.RecordBatch.from_arrays([*keys.whole(), *values], schema=self._whole_schema())
 
     def load(self, data: bytes) -> None:
         """Set the entries that another table of this form has written; ValueError for another form."""
@@ -214,53 +221,89 @@ class KeyTable:
         arrays = {name: as_numbers(name, column, self._types[name]) for name, column in values.items()}
         return {name: np.broadcast_to(array, (rows,)) for name, array in arrays.items()}
 
-    def _enlist(self, columns: list[Any]) -> npt.NDArray[np.int64]:
-        """The places of keys, after those that are new have been added, with zeros."""
-        import pyarrow as pa
-
-        before = len(self)
-        places = self._index.enlist([canonical(column) for column in columns])
-        if len(self) > before:
-            first = pa.array(_first_rows(places, before))
-            new = [column.take(first) for column in columns]
-            self._note_groups(before, new)
-            for parts, column in zip(self._keys, new, strict=True):
-                parts.append(column)
-                if len(parts) > _MOST_PARTS:
-                    parts[:] = [pa.concat_arrays(parts)]
-            for name, values in self._values.items():
-                self._values[name] = _grown(values, len(self))
-        self._note_changes(places)
+    def _find(self, keys: Sequence[Any]) -> npt.NDArray[np.int64]:
+        """The places of keys; -1 for one that is not there."""
+        places = self._index.find([canonical(column) for column in self._checked(keys)])
+        if self._entries < len(self._index):
+            places[self._gone[places]] = -1
         return places
 
-    def _note_groups(self, before: int, keys: list[Any]) -> None:
-        """Of new keys; KeyNotOwned, with nothing changed, if one of them is not owned."""
-        import numpy as np
-
-        groups = (self._index.hashes()[before:] % np.uint64(self._groups)).astype(np.uint32)
-        if self.owned is not None and not (ours := np.array(self.owned, np.bool_)[groups]).all():
-            stranger = int(np.flatnonzero(~ours)[0])
-            self._rebuild(self._key_columns(), {name: kept[:before] for name, kept in self._values.items()})
-            key = [column[stranger].as_py() for column in keys]
-            msg = f"key {key} is in key group {groups[stranger]}, which belongs to another task"
-            raise KeyNotOwned(msg, hint="use keys of batches that come by fields grouping")
-        self._group_of = _grown(self._group_of, len(self))
-        self._group_of[before : len(self)] = groups
-        self._present[groups] = True
-        self._all_changed = False
-
-    def _note_changes(self, places: npt.NDArray[np.int64]) -> None:
+    def _enlist(self, columns: list[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The places of keys, after those that were not there have been added, with zeros; and the rows where
+        those come first.
+        """
+        before = len(self._index)
+        places = self._index.enlist([canonical(column) for column in columns])
+        try:
+            first = self._add_entries(before, places, columns)
+        except BaseException:  # a key of another task, or no memory: what is only in the index has no values
+            self._index.truncate(before)
+            raise
         if not self._all_changed:  # as mostly after a batch or two
             self._changed[self._group_of[places]] = True
             self._all_changed = bool(self._changed[self._present].all())
+        return places, first
 
-    def _key_columns(self) -> list[Any]:
+    def _add_entries(
+        self, before: int, places: npt.NDArray[np.int64], columns: list[Any]
+    ) -> npt.NDArray[np.int64]:
+        """For keys that the index has from this place on, and those that come back; the rows with them."""
+        import numpy as np
+
+        back, new = self._first_back(before, places), _first_rows(places, before)
+        first = np.concatenate([back, new])
+        if len(first):
+            hashes = self._index.hashes(before)
+            groups = (hashes % np.uint64(self._groups)).astype(np.uint32)
+            self._check_owned(np.concatenate([self._group_of[places[back]], groups]), first, columns)
+            if len(new):
+                self._add_places(before, groups, new, columns)
+            self._gone[places[back]] = False
+            self._entries += len(first)
+        return first
+
+    def _first_back(self, before: int, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The first row of each key that was removed."""
+        import numpy as np
+
+        if self._entries == before:
+            return np.empty(0, np.int64)
+        rows = np.flatnonzero(places < before)
+        rows = rows[self._gone[places[rows]]]
+        _, first = np.unique(places[rows], return_index=True)
+        return rows[first]
+
+    def _check_owned(
+        self, groups: npt.NDArray[np.uint32], rows: npt.NDArray[np.int64], columns: list[Any]
+    ) -> None:
+        """KeyNotOwned if the key of one of these rows is in a group that is not owned."""
+        import numpy as np
+
+        if self.owned is not None and not (ours := np.array(self.owned, np.bool_)[groups]).all():
+            stranger = int(np.flatnonzero(~ours)[0])
+            key = [column[int(rows[stranger])].as_py() for column in columns]
+            msg = f"key {key} is in key group {groups[stranger]}, which belongs to another task"
+            raise KeyNotOwned(msg, hint="use keys of batches that come by fields grouping")
+
+    def _add_places(
+        self, before: int, groups: npt.NDArray[np.uint32], rows: npt.NDArray[np.int64], columns: list[Any]
+    ) -> None:
+        """For keys of these rows, which are in these groups. Nothing has changed if it fails."""
         import pyarrow as pa
 
-        return [
-            pa.concat_arrays(parts) if parts else pa.array([], field.type)
-            for parts, field in zip(self._keys, self._schema, strict=True)
-        ]
+        size = before + len(rows)
+        values = {name: _grown(array, size) for name, array in self._values.items()}
+        group_of, gone = _grown(self._group_of, size), _grown(self._gone, size)
+        self._keys.append([column.take(pa.array(rows)) for column in columns])
+        self._values, self._group_of, self._gone = values, group_of, gone
+        group_of[before:size] = groups
+        self._present[groups] = True
+        self._all_changed = False
+
+    def _kept(self, groups: Collection[int] | None) -> npt.NDArray[np.bool_]:
+        """By place, whether there is an entry, of these groups or of any."""
+        there = ~self._gone[: len(self._index)]
+        return there if groups is None else there & self._are_of(groups)
 
     def _are_of(self, groups: Collection[int]) -> npt.NDArray[np.bool_]:
         """By place, whether the key is of one of these groups."""
@@ -268,23 +311,20 @@ class KeyTable:
 
         wanted = np.zeros(self._groups, np.bool_)
         wanted[list(groups)] = True
-        return wanted[self._group_of[: len(self)]]
+        return wanted[self._group_of[: len(self._index)]]
 
     def _keep(self, kept: npt.NDArray[np.bool_]) -> None:
-        """Only these places, in their order."""
-        import pyarrow as pa
+        """Only these places, numbered anew in their order."""
+        import numpy as np
 
-        if not kept.all():
-            columns = [column.filter(pa.array(kept)) for column in self._key_columns()]
-            self._rebuild(columns, {name: array[: len(kept)][kept] for name, array in self._values.items()})
-
-    def _rebuild(self, columns: list[Any], values: dict[str, npt.NDArray[Any]]) -> None:
-        """Begin anew with these entries, all of which were there."""
-        changed, owned = self._changed.copy(), self.owned
-        self._clear()
-        self.owned = None
-        self.set(columns, values)
-        self._changed, self.owned, self._all_changed = changed, owned, False
+        keys = self._keys.filtered(kept)
+        values = {name: array[: len(kept)][kept] for name, array in self._values.items()}
+        group_of = self._group_of[: len(kept)][kept]
+        gone, present = np.zeros(len(group_of), np.bool_), np.zeros(self._groups, np.bool_)
+        present[group_of] = True
+        self._index.keep(kept)
+        self._keys, self._values, self._group_of, self._gone = keys, values, group_of, gone
+        self._entries, self._present, self._all_changed = len(group_of), present, False
 
 
 class FrozenTable:
@@ -293,7 +333,7 @@ class FrozenTable:
     def __init__(
         self,
         schema: Any,
-        keys: list[list[Any]],
+        keys: KeyColumns,
         values: list[npt.NDArray[Any]],
         group_of: npt.NDArray[np.uint32],
         groups: frozenset[int],
@@ -310,7 +350,7 @@ class FrozenTable:
 
         if not len(self._group_of):
             return {}
-        columns = [*map(pa.concat_arrays, self._keys), *map(pa.array, self._values)]
+        columns = [*self._keys.whole(), *map(pa.array, self._values)]
         found = split(pa.RecordBatch.from_arrays(columns, schema=self._schema), self._group_of)
         return {group: TablePart(part) for group, part in found.items() if group in self._groups}
 

@@ -15,6 +15,7 @@ from support.suite.needs import needs_compiled_module
 from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.flow import compiled
 from heronpy.kernel.flow.keys import encode_key, key_group
+from heronpy.kernel.tables import key_columns, key_table
 from heronpy.kernel.tables.key_table import KeyTable
 
 GROUPS = 8
@@ -125,11 +126,14 @@ def reloaded(table: KeyTable, model: Model, schema: Any) -> KeyTable:
 
 
 @settings(max_examples=40)
-@given(st.data(), st.sampled_from(sorted(KEYS)), st.booleans())
-def test_a_table_holds_what_a_dict_would(data: st.DataObject, kind: int, in_python: bool) -> None:
+@given(st.data(), st.sampled_from(sorted(KEYS)), st.booleans(), st.sampled_from([0, 2, 1_024]))
+def test_a_table_holds_what_a_dict_would(
+    data: st.DataObject, kind: int, in_python: bool, most_gone: int
+) -> None:
     schema, keys = KEYS[kind]
     deeds = data.draw(st.lists(st.tuples(DEEDS, ROWS[kind]), max_size=8))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_table, "_MOST_GONE", most_gone)
         if in_python:
             patch.setattr(compiled, "columns", None)
         table, model = KeyTable(schema, COUNTS, GROUPS), Model()
@@ -338,3 +342,82 @@ def test_whole_numbers_that_do_not_fit_are_refused(kind: str, number: Any, messa
         with pytest.raises(ValueError, match=f"^{message}$"):
             deed(pa.array(["a", "b"]), {"n": number})
     assert len(table) == 0
+
+
+@pytest.mark.usefixtures("way")
+def test_a_failure_on_the_way_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index has the new keys already when there is no memory for their numbers."""
+    table = KeyTable(WORD, {"count": "int64"}, GROUPS)
+    table.add(pa.array(["a", "b"]), {"count": 1})
+
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(key_table, "_grown", no_memory)
+        with pytest.raises(MemoryError):
+            table.add(pa.array(["c", "a", "d"]), {"count": 1})
+    assert len(table) == 2
+    assert table.contains(pa.array(["a", "c", "d"])).tolist() == [True, False, False]
+    table.add(pa.array(["d", "a"]), {"count": 5})
+    assert table.batch().to_pydict() == {"word": ["a", "b", "d"], "count": [6, 1, 5]}
+
+
+def test_keys_are_copied_into_parts_of_a_limited_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no column is too long for its offsets, and no call of a large table copies all its keys."""
+    monkeypatch.setattr(key_columns, "_ROWS", 64)
+    monkeypatch.setattr(key_columns, "_BYTES", 2_000)
+    keys = key_columns.KeyColumns(WORD)
+    words = [f"word{number}" for number in range(1_000)] + ["a" * 3_000, "b" * 1_000, "c" * 1_000, "d"]
+    for begin in range(0, len(words), 3):
+        keys.append([pa.array(words[begin : begin + 3])])
+    sizes = [part.num_rows for part in keys._parts]
+    assert keys.whole()[0].to_pylist() == words
+    assert max(sizes) <= 64
+    assert len(sizes) < 50
+
+
+@pytest.mark.usefixtures("way")
+def test_removing_a_few_keys_leaves_the_others_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = KeyTable(WORD, {"count": "int64"}, GROUPS)
+    words = pa.array([f"word{number}" for number in range(10_000)])
+    table.add(words, {"count": range(10_000)})
+    renewed = []
+    keep = KeyTable._keep
+    monkeypatch.setattr(KeyTable, "_keep", lambda *given: (renewed.append(len(table)), keep(*given)))
+    for begin in range(0, 9_900, 100):
+        table.remove(words[begin : begin + 100])
+        assert len(table) == 9_900 - begin
+    assert table.batch().to_pydict() == {
+        "word": words[9_900:].to_pylist(),
+        "count": list(range(9_900, 10_000)),
+    }
+    assert renewed == [4_900, 2_400, 1_100]  # where more have been removed than are left
+
+
+@pytest.mark.usefixtures("way")
+def test_a_removed_key_comes_back_as_a_new_one() -> None:
+    table = KeyTable(WORD, {"count": "int64", "low": "int64"}, GROUPS)
+    words = pa.array(["a", "b", "c", "d"])
+    table.add(words, {"count": 5, "low": 5})
+    table.forget_changes(range(GROUPS))
+    table.remove(words[:3])
+    assert table.get(words)["count"].tolist() == [0, 0, 0, 5]
+    assert table.contains(words).tolist() == [False, False, False, True]
+    table.remove(words[:3])
+    table.add(pa.array(["a", "a"]), {"count": 1})
+    table.merge(pa.array(["b", "d", "e", "b", "e"]), {"low": [9, 9, 9, 8, 7]}, np.minimum)
+    rows = {row["word"]: (row["count"], row["low"]) for row in table.batch().to_pylist()}
+    assert rows == {"a": (2, 0), "b": (0, 8), "d": (5, 5), "e": (0, 7)}
+    assert len(table) == 4
+
+
+@pytest.mark.usefixtures("way")
+def test_a_removed_key_does_not_come_back_to_a_task_that_has_lost_it() -> None:
+    table = KeyTable(WORD, {"count": "int64"}, GROUPS)
+    table.add(pa.array(["a", "b"]), {"count": 1})
+    table.remove(pa.array(["a"]))
+    table.owned = [group != key_group("a", GROUPS) for group in range(GROUPS)]
+    with pytest.raises(KeyNotOwned, match="key \\['a'\\] is in key group"):
+        table.add(pa.array(["c", "a"]), {"count": 1})
+    assert table.batch().to_pydict() == {"word": ["b"], "count": [1]}
