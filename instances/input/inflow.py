@@ -252,8 +252,11 @@ class Inflow:
             self._tell(source, self._worked_off.hello(source))
 
     def on_data(self, prefix: Prefix, payload: Payload) -> None:
-        """Queue a frame; ProtocolError for one that was replayed, or whose source does not feed this task."""
+        """Queue a frame; ProtocolError if it is empty or was replayed, or its source does not feed us."""
         channel = self._channel(prefix)
+        if not prefix.tuples:
+            msg = "a data frame of 0 tuples"
+            raise ProtocolError(msg)
         maybe_lost = channel.maybe_lost
         self._look_at_emitter(prefix, channel)
         arrival = channel.on_frame(prefix.incarnation, prefix.position, prefix.tuples)
@@ -262,7 +265,7 @@ class Inflow:
             msg = f"it begins at {prefix.position}, and all up to {channel.received} has come"
             raise ProtocolError(msg)
         self._counters.queued += prefix.tuples
-        self._sizes[prefix.source] = max(len(payload) // max(prefix.tuples, 1), 1)
+        self._sizes[prefix.source] = max(len(payload) // prefix.tuples, 1)
         self._queue(prefix.source, QueuedFrame(prefix, payload))
 
     def _queue(self, source: int, item: QueuedFrame | QueuedEnd | QueuedWatermark) -> None:

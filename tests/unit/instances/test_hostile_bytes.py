@@ -9,18 +9,21 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.faults.hostile_bytes import judge, may_hold_a_pickle, mutations
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
-from heronpy import Bolt
+from heronpy import Bolt, Schema
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec, SerializerCodec
+from heronpy.instances.output.column_codec import encode_columns
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.errors import ProtocolError
+from heronpy.kernel.flow.column_split import rows_of
 from heronpy.kernel.flow.credit import Grant
 from heronpy.kernel.flow.frame import (
     ACK,
@@ -52,6 +55,7 @@ class NoSerializer:
         return input_str
 
 
+WORDS = Schema(word=pa.string(), n=pa.int64())
 BATCH = PlainCodec().encode([("a", 1), ("b", 2), ("c", None)])
 FRAME = seal(Prefix(DATA, 2, 1, 0, 3, 1, 1, 0, 0), BATCH)
 GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
@@ -194,13 +198,27 @@ class Keeps(Bolt):
         self.kept.append(list(tup.values))
 
 
+class KeepsTogether(Keeps):
+    """The same, all rows of a frame at once."""
+
+    def process_rows(self, rows: Any) -> None:
+        self.kept += rows
+
+
+class KeepsColumns(Keeps):
+    """The same in columns."""
+
+    def process_columns(self, batch: Any) -> None:
+        self.kept += rows_of(batch)
+
+
 class Bench:
     """One bolt task whose frames are made by hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, bolt: type[Keeps] = Keeps, schema: Schema | None = None) -> None:
         self.link = Deaf()
-        plan = plan_of(edge("shuffle"))
-        self.task: Task = build_task(plan, SINK, MINE, self.link, FlowSettings(), lambda _: Keeps)
+        plan = plan_of(edge("shuffle"), schema=schema)
+        self.task: Task = build_task(plan, SINK, MINE, self.link, FlowSettings(), lambda _: bolt)
         self.task.initialize()
         self.link.grants.clear()
 
@@ -246,6 +264,28 @@ def test_a_frame_that_is_not_what_it_says_is_dropped_and_holds_no_credit(
     assert bench.task.component.kept == [["a", 1], ["b", 2], ["c", None]]  # type: ignore[union-attr]
     counters = bench.task.parts.counters
     assert (counters.missing, counters.maybe_lost) == (0, tuples)
+
+
+NO_ROWS = PlainCodec().encode([])
+NO_COLUMNS = encode_columns(pa.record_batch([[], []], schema=WORDS.arrow), None)
+
+
+@pytest.mark.parametrize("bolt", [Keeps, KeepsTogether, KeepsColumns])
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [(DATA, NO_ROWS), (DATA, NO_COLUMNS), (ANCHORED, encode_anchored([(1, 2)], NO_ROWS)), (DATA, b"")],
+    ids=["rows", "columns", "anchored rows", "nothing"],
+)
+def test_a_data_frame_of_0_tuples_is_refused_and_the_task_goes_on(
+    kind: int, payload: bytes, bolt: type[Keeps], caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = Bench(bolt, WORDS)
+    with caplog.at_level(logging.WARNING):
+        bench.get(payload, 0, kind=kind)
+    assert bench.task.parts.counters.rejected == 1
+    assert "a data frame of 0 tuples" in caplog.text
+    bench.get(BATCH, 3)
+    assert bench.task.component.kept == [["a", 1], ["b", 2], ["c", None]]  # type: ignore[union-attr]
 
 
 @given(st.sampled_from(sorted(KINDS)), st.binary(max_size=60), st.integers(0, 2**32 - 1), st.integers(0, 3))
