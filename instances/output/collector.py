@@ -19,6 +19,7 @@ from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.groupings.direct import Direct
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.output.rerouting import Rerouting, Way
+from heronpy.instances.output.row_fitting import RowFitting, UnfitError, unfit
 from heronpy.kernel.errors import TopologyError, TupleTooLarge, did_you_mean
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.flow.column_split import rows_of
@@ -54,7 +55,18 @@ _NOBODY = 0
 class Outlet:
     """One declared stream of this component, with all its consumers."""
 
-    __slots__ = ("direct", "direct_only", "groupings", "name", "number", "stream", "ways", "width", "widths")
+    __slots__ = (
+        "direct",
+        "direct_only",
+        "fitting",
+        "groupings",
+        "name",
+        "number",
+        "stream",
+        "ways",
+        "width",
+        "widths",
+    )
 
     def __init__(self, stream: DeclaredStream, number: int, ways: list[Way]) -> None:
         self.stream = stream
@@ -64,6 +76,8 @@ class Outlet:
         self.width = len(stream.fields)
         self.widths = frozenset({self.width})
         self.direct_only = stream.direct
+        #: fits rows to the schema of the stream, if it has one
+        self.fitting = RowFitting(arrow_schema(stream.schema)) if stream.schema else None
         self.use(ways)
 
     def use(self, ways: list[Way]) -> None:
@@ -82,6 +96,18 @@ class Outlet:
             msg = f"{component!r} emitted a batch on stream {self.name!r}, which declares no Schema"
             raise TopologyError(msg, hint="outputs = Schema(field=pa.string(), …)")
         check_batch(batch, arrow_schema(self.stream.schema), f"{component!r} emitted on stream {self.name!r}")
+
+    def fitted(self, rows: list[Row], component: str) -> list[Row]:
+        """The rows as their columns hold them; TopologyError for a value that does not fit."""
+        assert self.fitting is not None
+        try:
+            return [self.fitting.row(rows[0])] if len(rows) == 1 else self.fitting.rows(rows)
+        except UnfitError as error:
+            msg = (
+                f"{component!r} emitted a row on stream {self.name!r} that does not fit its Schema:"
+                f" {unfit(error)}{_place(error.row, rows)}"
+            )
+            raise TopologyError(msg) from error
 
     def choice(self) -> Callable[[Row], Sequence[Lane]]:
         """How the tasks of all readers are chosen: with one reader, as with most, by its grouping alone."""
@@ -126,7 +152,7 @@ class Collector:
         self._plain_choices = {
             name: (outlet.width, outlet.choice())
             for name, outlet in self._outlets.items()
-            if not outlet.direct_only
+            if not outlet.direct_only and outlet.fitting is None
         }
 
     def _way(self, plan: PhysicalPlan, stream: int, consumer: Component, edge: Input) -> Way:
@@ -192,8 +218,7 @@ class Collector:
 
         Where trees are tracked, `edges_of` gives each copy of the tuple its place in them.
         """
-        rows = [tuple(values)]
-        outlet, frozen = self._checked(rows, stream, direct_task)
+        outlet, rows, frozen = self._checked([tuple(values)], stream, direct_task)
         if direct_task is not None:
             pieces: list[Piece] = [(self._direct_lane(outlet, direct_task), frozen)]
         else:
@@ -209,8 +234,7 @@ class Collector:
 
         Rows that have not left when the plan changes are routed again like all that waits.
         """
-        rows = list(map(tuple, batch))
-        _, frozen = self._checked(rows, stream, None)
+        _, rows, frozen = self._checked(list(map(tuple, batch)), stream, None)
         if edges_of is not None:  # they may be one tree
             self._emit_some(rows, frozen, stream, edges_of)
             return
@@ -272,15 +296,20 @@ class Collector:
         self._emit_hook = hook
         self._plain_choices.clear()
 
-    def _checked(self, rows: list[Row], stream: str, direct_task: int | None) -> tuple[Outlet, list[Row]]:
-        """The stream, and the rows as they are now: a component may change a list after it has emitted it."""
+    def _checked(
+        self, rows: list[Row], stream: str, direct_task: int | None
+    ) -> tuple[Outlet, list[Row], list[Row]]:
+        """The stream, the rows, and these as they are now: a component may change a list after emit()."""
         outlet = self._outlet(stream, direct_task)
         if not outlet.widths.issuperset(map(len, rows)):
             raise self._wrong_width(outlet, rows)
+        if outlet.fitting is not None:
+            rows = outlet.fitted(rows, self._component)
         settled = self._settled
         if settled.issuperset(map(type, itertools.chain.from_iterable(rows))):
-            return outlet, rows
-        return outlet, [row if settled.issuperset(map(type, row)) else self._freeze(row) for row in rows]
+            return outlet, rows, rows
+        frozen = [row if settled.issuperset(map(type, row)) else self._freeze(row) for row in rows]
+        return outlet, rows, frozen
 
     def _outlet(self, stream: str, direct_task: int | None) -> Outlet:
         outlet = self._outlets.get(stream)
@@ -337,11 +366,14 @@ class Collector:
     def _wrong_width(self, outlet: Outlet, rows: list[Row]) -> TopologyError:
         number = next(number for number, row in enumerate(rows) if len(row) != outlet.width)
         fields = f"{outlet.width} fields {list(outlet.stream.fields)}"
-        where = f"; it was row {number} of a batch of {len(rows)}" if len(rows) > 1 else ""
         return TopologyError(
             f"{self._component!r} emitted {len(rows[number])} values on stream {outlet.name!r},"
-            f" which has {fields}{where}"
+            f" which has {fields}{_place(number, rows)}"
         )
+
+
+def _place(number: int, rows: list[Row]) -> str:
+    return f"; it was row {number} of a batch of {len(rows)}" if len(rows) > 1 else ""
 
 
 def _split(outlet: Outlet, rows: list[Row], frozen: list[Row]) -> list[Piece]:

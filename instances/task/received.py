@@ -12,7 +12,8 @@ from heronpy.instances.acking.anchored import TrackedId, divided, tracked
 from heronpy.instances.near_rows import NearColumns, NearRows, Payload
 from heronpy.instances.output.codec import Codec
 from heronpy.instances.output.column_codec import decode_columns, is_columns
-from heronpy.kernel.errors import ProtocolError, TopologyError
+from heronpy.instances.output.row_fitting import array_of, column_errors
+from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.column_split import rows_of
 from heronpy.kernel.flow.frame import ANCHORED, Prefix
 from heronpy.kernel.plans import PhysicalPlan
@@ -119,17 +120,16 @@ def _rows(prefix: Prefix, payload: Payload, encoded: bytes, codec: Codec) -> lis
 
 
 def _converted(kind: StreamKind, rows: Sequence[Any]) -> Any:
-    """TopologyError for a row that does not fit the schema of its stream."""
+    """ProtocolError for rows that do not fit the schema of their stream: their emitter has checked them."""
     import pyarrow as pa
 
-    schema, columns = arrow_schema(kind.schema), []
-    for field, values in zip(schema, zip(*rows, strict=True), strict=True):
-        try:
-            columns.append(pa.array(values, field.type))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            msg = (
-                f"{kind.component!r} emitted a row on stream {kind.stream!r} that does not fit its Schema:"
-                f" {field.name!r} is {field.type}: {error}"
-            )
-            raise TopologyError(msg) from error
+    schema = arrow_schema(kind.schema)
+    try:
+        columns = [
+            array_of(values, field.type)
+            for field, values in zip(schema, zip(*rows, strict=True), strict=True)
+        ]
+    except column_errors() as error:
+        msg = f"rows of stream {kind.stream!r} of {kind.component!r} that do not fit its Schema: {error}"
+        raise ProtocolError(msg) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -9,7 +9,6 @@ import pytest
 from support.column_values import VALUES
 
 from heronpy import BasicBolt, Bolt, Grouping, ICustomGrouping, Schema, Spout, Stream, TopologyBuilder
-from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.flow.column_split import rows_of
 from heronpy.testing import TopologyTest
 
@@ -220,20 +219,6 @@ def test_every_value_comes_through_in_both_forms_as_it_was() -> None:
                 expected = [*map(repr, values), repr(values[1])]
                 assert [repr(value) for value in seen[f"columns_{name}"]] == expected, (reader, name)
                 assert [repr(value) for value in seen[f"rows_{name}"]] == expected, (reader, name)
-
-
-class Odd(Spout):
-    outputs: ClassVar[Any] = NUMBERS
-
-    def next_tuple(self) -> None:
-        self.emit(["seven"])
-
-
-def test_a_row_that_does_not_fit_the_schema_is_named_where_columns_are_read() -> None:
-    run = TopologyTest(topology(Odd, DoubledColumns, KeepingRows, "ATMOST_ONCE"))
-    message = "'source' emitted a row on stream 'default' that does not fit its Schema: 'number' is int64"
-    with run, pytest.raises(TopologyError, match=message):
-        run.run_spouts(calls=1)
 
 
 class Keyed(Spout):
