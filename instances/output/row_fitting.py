@@ -35,8 +35,13 @@ class UnfitError(Exception):
 def unfit(error: UnfitError) -> str:
     """What does not fit, in words."""
     field, value = error.field, error.value
-    kind = f"{field.type}{'' if field.nullable else ' not null'}"
-    return f"{field.name!r} is {kind}, not the {type(value).__name__} {' '.join(shown(value).split())}"
+    found = f"{type(value).__name__} {' '.join(shown(value).split())}"
+    return f"{field.name!r} is {type_of(field)}, not the {found}"
+
+
+def type_of(field: Any) -> str:
+    """The type of an Arrow field as it is shown."""
+    return f"{field.type}{'' if field.nullable else ' not null'}"
 
 
 class RowFitting:

@@ -302,7 +302,7 @@ def _kept(task: Task, keeping: SavingSettings, incarnation: int, run: int) -> Ta
         if saved.notes is not None and isinstance(made, KeepsNotes):
             made.init_notes(saved.notes)
         for extras in saved.extras if keeping.rows else ():
-            put_back(extras, parts.outbox, parts.collector, parts.plan)
+            put_back(extras, parts.outbox, parts.collector, parts.plan, parts.context.get_component_id())
     saver = Saver(parts.state, keeping.store, keeping.prefix, keeping.on_stored, incarnation, parts.clock)
     over = loop.over if isinstance(loop, SpoutTask) else None
     waiting = task.transactions if task.transactions is not None and task.transactions.waits else None
