@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from heronpy.operators.event_timing import SplitTime
 from heronpy.pipeline.times import BEGINNING, END
 from heronpy.stages.tasks.stage_bolt import StageBolt
+from heronpy.stages.tasks.step_state import shares_cells
 from heronpy.state import KeepsNotes
 from heronpy.tuple import Tuple
 
@@ -45,7 +46,9 @@ class TimedStageBolt(KeepsNotes, StageBolt):
         self._said: tuple[tuple[int, bool], dict[str, tuple[int, bool]]] | None = None
         #: how far the task has come, as it was saved: the engine saves that for keys, and this one has none
         self._saved = BEGINNING
-        if not self.keyed and (cell := self.state.get(WATERMARK)) is not None:
+        #: whether there is a place for that: without cells each key of the state is one of the step's own
+        self._saves = not self.keyed and shares_cells(self._stage)
+        if self._saves and (cell := self.state.get(WATERMARK)) is not None:
             self._saved = cell[""]
         self._logic.reload()
         self._logic.advance_all(self._saved)
@@ -110,7 +113,7 @@ class TimedStageBolt(KeepsNotes, StageBolt):
 
     def pre_save(self, checkpoint_id: str) -> None:
         super().pre_save(checkpoint_id)
-        if not self.keyed and self._stage.stateful:
+        if self._saves:
             self.state[WATERMARK] = {"": self._logic.floor}
 
 

@@ -116,6 +116,20 @@ def test_without_keys_too_a_task_goes_on_from_where_it_was_and_can_be_scaled_awa
         assert run.panes("count") == [on_time("all", 1, *minute(0)), on_time("all", 3, *minute(1))]
 
 
+def test_an_aggregate_of_all_records_is_one_result_also_behind_a_checkpoint() -> None:
+    """What is saved of event time is no key of the aggregate in front of it."""
+    p = Pipeline("counted")
+    counted = p.read(sources.items([0]), name="numbers").count(name="count")
+    counted.event_time(lambda number: number, unit="s", lag="0s").write(sinks.printed(), name="shown")
+    with PipelineTest(p) as run:
+        run.feed("numbers", 1, 2, 3)
+        run.checkpoint()
+        run.feed("numbers", 4)
+        run.crash("count")
+        run.finish("numbers")
+        assert run.written("shown") == [4]
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_disorder_within_the_lag_makes_nothing_late_whatever_happens(seed: int) -> None:
     """Records are at most five seconds behind the newest one, over all users."""
