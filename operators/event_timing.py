@@ -9,7 +9,7 @@ import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from heronpy.kernel.config.units import format_duration
 from heronpy.kernel.flow.watermarks import LowWatermark
@@ -34,6 +34,8 @@ _UNITS = {"s": 1_000_000, "ms": 1000, "us": 1}
 #: how much a look at a quiet split counts at most: while it was not looked at, it may have had something
 _LONGEST_LOOK = 1_000_000
 _MINUTE = 60_000_000
+#: microseconds between two looks of a runner at what goes by the clock alone: each is at all splits
+LOOK: Final = 10_000
 #: how often time follows the clock
 _TICK = 100_000
 #: what is silent for less is worth no word
@@ -154,6 +156,8 @@ class EventTiming:
         self._splits = {
             split: saved[split].goes_on(op) if split in saved else SplitTime(op) for split in splits
         }
+        #: those that have not ended: thousands may have, which nobody looks at any more
+        self._open = dict(self._splits)
         self._low = LowWatermark(self._splits)
         #: split → for how long the source had been asked when it gave something
         self._heard = dict.fromkeys(self._splits, self._asking)
@@ -201,7 +205,7 @@ class EventTiming:
 
         Whether it was asked in vain or others were before it, it is the one that is waited for.
         """
-        waited_for = {split: self._splits[split] for split in self._splits if split in self._low.waited_for}
+        waited_for = {split: time for split, time in self._open.items() if split in self._low.waited_for}
         if not waited_for:
             return None
         name, time = min(waited_for.items(), key=lambda split: split[1].reached)
@@ -221,7 +225,7 @@ class EventTiming:
 
     def clock(self, now: int) -> None:
         self._now = max(self._now, now)  # a clock that is set back makes nothing late
-        for split in self._splits:
+        for split in self._open:
             self.settle(split)
 
     def nothing(self, splits: Iterable[str]) -> None:
@@ -249,8 +253,8 @@ class EventTiming:
             return self._waiting
         come = {
             name: time.watermark(self._op, self._now)
-            for name, time in self._splits.items()
-            if time.newest is not None and not time.ended
+            for name, time in self._open.items()
+            if time.newest is not None
         }
         slow = {name: at for name, at in come.items() if not self._splits[name].idle(self._op)} or come
         if not slow:
@@ -268,10 +272,11 @@ class EventTiming:
     def over(self, split: str) -> None:
         """A split has ended."""
         self._splits[split].ended = True
+        self._open.pop(split, None)
         self.settle(split)
 
     def end(self) -> None:
-        for split in self._splits:
+        for split in list(self._open):
             self.over(split)
 
     def _times(self, rows: Sequence[Any]) -> list[int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from heronpy.connectors import Chunk, Reader, Sink, Writer
 from heronpy.kernel.plugin import RunTotals
+from heronpy.operators.event_timing import LOOK
 from heronpy.operators.failing import blamed_on
 from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.operators.stage_logic import StageLogic
@@ -56,6 +57,7 @@ class InProcessRun:
             stage.name: StageLogic(plan, stage.name, tables=tables, ends=ends, awaiting=calls.step)
             for stage in self._stages
         }
+        self._looked = 0
         self._late_lines = LateLines(self._logic.values(), log)
         self._readers_of: dict[Edge, list[tuple[str, str, int]]] = {}
         #: stage → stages that it still gets rows from
@@ -156,6 +158,9 @@ class InProcessRun:
         if not self._has_time:
             return
         now = time.time_ns() // 1000
+        if abs(now - self._looked) < LOOK:  # each look is at all splits that have not ended
+            return
+        self._looked = now
         for stage in self._stages:
             self._logic[stage.name].clock(now)
             self._forward(stage.name)

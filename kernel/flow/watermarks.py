@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Collection, Hashable, Iterable
 from typing import Final, NamedTuple
 
@@ -9,33 +11,74 @@ from typing import Final, NamedTuple
 UNKNOWN: Final = -(2**63)
 #: behind all time: what a channel says that has ended
 END: Final = 2**63 - 1
+#: entries that hold no longer, of which a heap is rid when there are more of them than others
+_SPARE: Final = 8
 
 
 class LowWatermark:
-    """The minimum over channels that are neither idle nor ended; END if all have ended. It never sinks."""
+    """The minimum over channels that are neither idle nor ended; END if all have ended. It never sinks.
+
+    Thousands may speak a hundred times a second: those that are waited for are in a heap.
+    """
 
     def __init__(self, channels: Iterable[Hashable]) -> None:
-        self._said: dict[Hashable, tuple[int, bool]] = dict.fromkeys(channels, (UNKNOWN, False))
+        #: how far each channel is, of those that are waited for, and of those that are idle
+        self._waited_for: dict[Hashable, int] = dict.fromkeys(channels, UNKNOWN)
+        self._resting: dict[Hashable, int] = {}
+        self._number = itertools.count()
+        #: how far a channel is or was, and a number that no other entry has
+        self._heap: list[tuple[int, int, Hashable]] = []
         self.value = UNKNOWN
         #: whether no channel is waited for
         self.idle = False
+        self._build()
 
     @property
-    def waited_for(self) -> list[Hashable]:
+    def waited_for(self) -> Collection[Hashable]:
         """The channels that are neither idle nor ended."""
-        return [channel for channel, (said, resting) in self._said.items() if said < END and not resting]
+        return self._waited_for.keys()
 
     def say(self, channel: Hashable, watermark: int, *, idle: bool = False) -> bool:
         """What a channel has said; returns whether that is news for those behind."""
-        before, _ = self._said[channel]
-        self._said[channel] = max(before, watermark), idle
-        open_ones = [(said, resting) for said, resting in self._said.values() if said < END]
-        waited_for = [said for said, resting in open_ones if not resting]
+        was_idle = channel in self._resting
+        before = (self._resting if was_idle else self._waited_for).get(channel, END)
+        if before == END or (watermark <= before and idle == was_idle):
+            return False
+        self._enter(channel, max(before, watermark), idle)
         was = self.value, self.idle
-        self.idle = bool(open_ones) and not waited_for
+        self.idle = bool(self._resting) and not self._waited_for
         if not self.idle:
-            self.value = max(self.value, min(waited_for, default=END))
+            self.value = max(self.value, self._lowest())
         return (self.value, self.idle) != was
+
+    def _enter(self, channel: Hashable, at: int, idle: bool) -> None:
+        """Where the channel is now; nowhere if it has ended."""
+        if at == END or idle:
+            self._waited_for.pop(channel, None)
+        if at == END or not idle:
+            self._resting.pop(channel, None)
+        if at == END:
+            return
+        if idle:
+            self._resting[channel] = at
+            return
+        self._waited_for[channel] = at
+        heapq.heappush(self._heap, (at, next(self._number), channel))
+        if len(self._heap) > 2 * len(self._waited_for) + _SPARE:
+            self._build()
+
+    def _build(self) -> None:
+        self._heap = [(at, next(self._number), channel) for channel, at in self._waited_for.items()]
+        heapq.heapify(self._heap)
+
+    def _lowest(self) -> int:
+        """The first entry that holds; those before it are of channels that have gone on."""
+        while self._heap:
+            at, _, channel = self._heap[0]
+            if self._waited_for.get(channel) == at:
+                return at
+            heapq.heappop(self._heap)
+        return END
 
 
 class _Said(NamedTuple):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from heronpy.connectors import Chunk
-from heronpy.operators.event_timing import SplitTime
+from heronpy.operators.event_timing import LOOK, SplitTime
 from heronpy.operators.failing import blamed_on
 from heronpy.operators.kept import Kept
 from heronpy.stages.tasks.stage_spout import StageSpout
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
-
-#: microseconds between two looks at what goes by the clock alone
-LOOK: Final = 10_000
 
 
 class TimedPosition(Kept):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -363,3 +363,47 @@ def test_a_split_that_waits_is_not_silent_and_one_that_is_idle_is_not_waited_for
     timed.wait(40)
     assert timed.waiting() == {}
     assert timed.last() == (1000, False), "b alone was asked, and is left out"
+
+
+class Name(str):
+    """The name of a split; how often names were compared is counted."""
+
+    __slots__ = ()
+    compared: ClassVar[int] = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return super().__eq__(other)
+
+
+def many(splits: int, say: Callable[[int, bool], None]) -> tuple[EventTiming, list[Name]]:
+    op = timed_by(BoundedDisorder(0))
+    step = Step("timed", op, (), bounded=False, site=Site("script.py", 1))
+    timing, names = EventTiming(op, lambda _: None, Failing(step, None), say), list(map(Name, range(splits)))
+    timing.read(names)
+    return timing, names
+
+
+def test_splits_that_have_ended_are_not_looked_at_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[int] = []
+    timing, names = many(1000, lambda at, _: said.append(at))
+    for number, name in enumerate(names):
+        timing.arrives(name, None, caught_up=False)
+        timing.take(0, [number])
+        if number:
+            timing.over(name)
+    looked: list[str] = []
+    monkeypatch.setattr(timing, "settle", looked.append)
+    timing.clock(NOW * SECOND)
+    assert looked == names[:1]
+    assert said == [0]
+    assert timing.time_of(names[1]).watermark(timed_by(BoundedDisorder(0)), 0) == END
+
+
+def test_the_split_that_holds_is_found_in_one_look_at_each() -> None:
+    timing, _ = many(1000, lambda *_: None)
+    timing.clock(NOW * SECOND)
+    Name.compared = 0
+    assert timing.held_by() == "split 0: nothing yet (try idle='30s')"
+    assert Name.compared <= 1000
