@@ -36,6 +36,8 @@ _LONGEST_LOOK = 1_000_000
 _MINUTE = 60_000_000
 #: microseconds between two looks of a runner at what goes by the clock alone: each is at all splits
 LOOK: Final = 10_000
+#: the one split of a task behind an exchange, where those of the source are not known: all that it gets
+ALL: Final = ""
 #: how often time follows the clock
 _TICK = 100_000
 #: what is silent for less is worth no word
@@ -83,7 +85,7 @@ class SplitTime:
         Until it has seen one as late as any of those, the new share may be behind them: it must say by itself
         how far it has come.
         """
-        self.reached = BEGINNING
+        self.reached, self.quiet, self.looked = BEGINNING, 0, None
         if self.largest is not None:
             self.since = copy.deepcopy(op.watermarks)
 
@@ -92,7 +94,7 @@ class SplitTime:
         if not times:
             return
         self.strategy.on_records(times)
-        self.newest = max(times)
+        self.newest, self.quiet = max(times), 0
         if self.since is not None:
             self.since.on_records(times)
         if self.largest is None or self.newest >= self.largest:
@@ -137,11 +139,11 @@ class EventTiming:
         #: whether splits may be too far ahead to be read
         self.limited = op.ahead is not None
         self._now = 0
-        self._split = ""
+        self._split = ALL
         #: microseconds for which the source has been asked, and when it was last
         self._asking = 0
         self._asked: int | None = None
-        self._take_over([""], {})
+        self._take_over([ALL], {})
 
     def read(self, splits: Iterable[str], saved: Mapping[str, SplitTime] | None = None) -> None:
         """The splits whose records come here: each is waited for, and goes on from where it was saved."""
@@ -201,7 +203,7 @@ class EventTiming:
         return self._now + _TICK if self._arrival else None
 
     def held_by(self) -> str | None:
-        """The split that is furthest behind, and for how long it has given nothing; None if it keeps coming.
+        """The split that is furthest behind, if splits are known, and for how long it has given nothing; None if it keeps coming.
 
         Whether it was asked in vain or others were before it, it is the one that is waited for.
         """
@@ -214,7 +216,8 @@ class EventTiming:
             return None
         seconds = silent_for // _SILENT
         silent = f"silent {format_duration(seconds)}" if seconds else "nothing yet"
-        return f"split {name}: {silent}{_TRY_IDLE if self._op.idle is None else ''}"
+        which = "" if name == ALL else f"split {name}: "
+        return f"{which}{silent}{_TRY_IDLE if self._op.idle is None else ''}"
 
     def settle(self, split: str) -> None:
         """Say how far a split has come."""

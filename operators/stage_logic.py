@@ -127,6 +127,11 @@ class StageLogic:
         return bool(self._timings)
 
     @property
+    def reads_time(self) -> bool:
+        """Whether a step goes by the event time of another stage."""
+        return self._watermarks.reads_time
+
+    @property
     def due(self) -> int | None:
         """The processing time for which a step waits."""
         times = (step.due for step in (*self._waiting, *self._lingering, *self._timings.values()))

@@ -51,6 +51,11 @@ class StageWatermarks:
         return {stage: said for stage, said in found if said != lowest}
 
     @property
+    def reads_time(self) -> bool:
+        """Whether a step goes by what other stages say."""
+        return bool(self._entries)
+
+    @property
     def has_time(self) -> bool:
         """Whether what leaves the stage has event time."""
         return bool(self._edges)

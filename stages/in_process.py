@@ -11,7 +11,7 @@ from typing import Any
 
 from heronpy.connectors import Chunk, Reader, Sink, Writer
 from heronpy.kernel.plugin import RunTotals
-from heronpy.operators.event_timing import LOOK
+from heronpy.operators.event_timing import ALL, LOOK
 from heronpy.operators.failing import blamed_on
 from heronpy.operators.stage_edges import Edge, edge_of
 from heronpy.operators.stage_logic import StageLogic
@@ -162,7 +162,11 @@ class InProcessRun:
             return
         self._looked = now
         for stage in self._stages:
-            self._logic[stage.name].clock(now)
+            logic = self._logic[stage.name]
+            logic.clock(now)
+            if stage.kind != "spout" and logic.gives_time:  # it has taken all that has come
+                logic.nothing([ALL])
+                logic.settle(ALL)
             self._forward(stage.name)
             self._tell(stage.name)
 
@@ -182,8 +186,10 @@ class InProcessRun:
         while waiting:
             edge, rows = waiting.popleft()
             for reader, step, slot in self._readers_of[edge]:
-                self._logic[reader].take(step, slot, rows)
-                waiting.extend(self._logic[reader].fetch().items())
+                logic = self._logic[reader]
+                logic.arrives(ALL, None, caught_up=False)
+                logic.take(step, slot, rows)
+                waiting.extend(logic.fetch().items())
 
     def _end(self, stage: str) -> None:
         """A stage whose inputs have ended speaks its last, and so do those that waited for it alone."""

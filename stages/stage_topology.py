@@ -12,7 +12,7 @@ from heronpy.kernel.plugin.runner import UnsupportedOnRunner
 from heronpy.loading.running import check_ends
 from heronpy.operators.stage_edges import edge_of
 from heronpy.operators.timed_processing import keeps_cells
-from heronpy.pipeline.graph import Graph, ReadOp, WriteOp
+from heronpy.pipeline.graph import EventTimeOp, Graph, ReadOp, WriteOp
 from heronpy.planner.planning import PlannedStage
 from heronpy.spec import GlobalStreamId, HeronComponentSpec
 from heronpy.stages.found_pipeline import ENGINE, PlannedPipeline, signature
@@ -21,6 +21,7 @@ from heronpy.stages.stage_streams import GROUPINGS, streams_of
 from heronpy.stages.tasks.stage_bolt import KeyedStageBolt, StageBolt
 from heronpy.stages.tasks.stage_sink import StageSink
 from heronpy.stages.tasks.stage_spout import StageSpout
+from heronpy.stages.tasks.time_giving_bolt import TimeGivingKeyedStageBolt, TimeGivingStageBolt
 from heronpy.stages.tasks.timed_bolt import TimedKeyedStageBolt, TimedStageBolt
 from heronpy.stages.tasks.timed_spout import TimedStageSpout
 from heronpy.stream import AnyGrouping, Stream
@@ -76,6 +77,8 @@ def _bolt_of(stage: PlannedStage) -> type[Bolt]:
     if isinstance(stage.steps[0].op, WriteOp):
         return StageSink
     by_key = any(read.exchange == "fields(key)" for _, read in stage.inputs)
+    if any(isinstance(step.op, EventTimeOp) for step in stage.steps):
+        return TimeGivingKeyedStageBolt if by_key else TimeGivingStageBolt
     if any(step.timed or keeps_cells(step) for step in stage.steps):
         return TimedKeyedStageBolt if by_key else TimedStageBolt
     return KeyedStageBolt if by_key else StageBolt

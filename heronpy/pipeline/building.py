@@ -159,12 +159,11 @@ def _check_splits(op: EventTimeOp, way: Sequence[Step]) -> None:
     )
     par = read[0].par if read else None
     mixing = next((step.name for step in way if _mixes_splits(step, par)), "")
-    option = "idle" if op.idle is not None else "ahead"
     refuse_unless(
-        (op.idle is None and op.ahead is None) or not mixing,
-        f"event_time: {option}=… has no effect behind {mixing!r}, which does not hand on of which split"
+        op.ahead is None or not mixing,
+        f"event_time: ahead=… has no effect behind {mixing!r}, which does not hand on of which split"
         " its records are",
-        hint=f"put event_time in front of {mixing!r}, or leave {option} out",
+        hint=f"put event_time in front of {mixing!r}, or leave ahead out",
     )
 
 

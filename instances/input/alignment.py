@@ -29,6 +29,11 @@ class Alignment(Generic[Item]):
         #: channels whose barrier has come while others' are awaited: what they bring is to be set aside
         self.ahead: set[int] = set()
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether something has been set aside."""
+        return bool(self._aside)
+
     def set_aside(self, item: Item) -> None:
         """Keep an item of a channel that is ahead."""
         self._aside.append(item)

@@ -113,6 +113,11 @@ class Inflow:
         self.inbox: deque[InboxItem] = deque()
         self.alignment: Alignment[InboxItem] = Alignment(self.inbox, self._sources)
 
+    @property
+    def has_input(self) -> bool:
+        """Whether anything waits: in the inbox, or behind a barrier that has not come on all channels."""
+        return bool(self.inbox) or self.alignment.holds_back
+
     def _connect(self, plan: PhysicalPlan) -> list[int]:
         """Expect something of every task upstream in this plan; those that are new."""
         new = [source for source in plan.upstream_of(self._component) if source.id not in self._channels]

@@ -54,6 +54,7 @@ class BoltDelegate:
         self.open_state = parts.open_state
         self._following = parts.outbox.following
         self._input_time = parts.input_time
+        self._inflow = parts.inflow
         self.watermark_of = parts.input_time.of_key
         #: set when there are task hooks to call for acks and fails
         self.hooks: TopologyContext | None = None
@@ -122,6 +123,11 @@ class BoltDelegate:
         self, at: int, idle: bool = False, further: Mapping[str, tuple[int, bool]] | None = None
     ) -> None:
         self._following.emit_watermark(at, idle=idle, further=further)
+
+    @property
+    def has_input(self) -> bool:
+        """Whether anything has come that has not been taken."""
+        return self._inflow.has_input
 
     @property
     def watermarks_differ(self) -> bool:
@@ -225,7 +231,7 @@ class BoltTask:
         unsaved = self.saving is not None and self.saving.work()
         if self._owes_tick:
             self._tick()
-        if not (self.resting or self.halted or self.timing.busy or parts.outbox.overfull):
+        if self._may_call_due:
             self.timing.call_due()
         turn = self._work()
         self.timing.look()
@@ -248,7 +254,12 @@ class BoltTask:
 
     def until_due(self, longest: float) -> float:
         """Seconds until something is due by a clock."""
-        return self.timing.patience(self._parts.schedule.patience(longest))
+        longest = self._parts.schedule.patience(longest)
+        return self.timing.patience(longest, may_call=self._may_call_due)
+
+    @property
+    def _may_call_due(self) -> bool:
+        return not (self.resting or self.halted or self.timing.busy or self._parts.outbox.overfull)
 
     def _work(self) -> Turn:
         parts = self._parts

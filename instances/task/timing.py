@@ -98,10 +98,10 @@ class Timing:
             self._on_clock(now)
             self.look()
 
-    def patience(self, longest: float) -> float:
-        """Seconds until something is due."""
+    def patience(self, longest: float, *, may_call: bool) -> float:
+        """Seconds until something is due; on_clock() is nothing to wake up for while it may not be called."""
         longest = self._parts.outbox.following.patience(longest)
-        if self._due is None:
+        if self._due is None or not may_call:
             return longest
         return min(longest, max(0, self._due - self._now()) / MICROSECONDS)
 

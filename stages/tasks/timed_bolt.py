@@ -1,15 +1,13 @@
-"""A stage behind an exchange that goes by time: windows, timers, triggers, or records that get their time."""
+"""A stage behind an exchange that goes by time: windows, timers, triggers, or records that have their time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from heronpy.operators.event_timing import SplitTime
 from heronpy.pipeline.times import BEGINNING, END
 from heronpy.stages.tasks.stage_bolt import StageBolt
 from heronpy.stages.tasks.step_state import shares_cells
-from heronpy.state import KeepsNotes
 from heronpy.tuple import Tuple
 
 if TYPE_CHECKING:
@@ -19,27 +17,8 @@ if TYPE_CHECKING:
 WATERMARK: Final = "watermark"
 
 
-#: what a task gets of all records: one of so many tasks, with these key groups
-Share: TypeAlias = tuple[int, tuple[int, ...]]
-#: behind an exchange splits are not known: all that a task gets is one
-ALL: Final = ""
-
-
-class TimedStageBolt(KeepsNotes, StageBolt):
-    """Does what is due when its input has come further, and only then says so behind its own rows.
-
-    How far the records have come that a step gives their event time is known per task: it is saved for the
-    same task, and found anew where the task gets other records.
-    """
-
-    #: its share when it was saved, and how far the records of each step had come
-    _noted: tuple[Share, dict[str, SplitTime]] | None = None
-
-    def notes(self) -> object:
-        return (self._share, self._logic.split_times(ALL)) if self._logic.gives_time else None
-
-    def init_notes(self, notes: Any) -> None:
-        self._noted = notes
+class TimedStageBolt(StageBolt):
+    """Does what is due when its input has come further, and only then says so behind its own rows."""
 
     def initialize(self, config: dict[str, Any], context: TopologyContext) -> None:
         super().initialize(config, context)
@@ -52,17 +31,6 @@ class TimedStageBolt(KeepsNotes, StageBolt):
             self._saved = cell[""]
         self._logic.reload()
         self._logic.advance_all(self._saved)
-        self._share = _share_of(context)
-        if self._noted is not None and self._logic.gives_time:
-            self._go_on(*self._noted)
-
-    def _go_on(self, share: Share, times: dict[str, SplitTime]) -> None:
-        self._logic.clock(self.delegate.processing_time())
-        self._logic.read([ALL], {ALL: times})
-        if share != self._share:
-            self._logic.share_anew()
-        self._logic.advance_all(self._saved)
-        self._say()
 
     def process_batch(self, tuples: list[Tuple]) -> None:
         self._judge()
@@ -105,23 +73,11 @@ class TimedStageBolt(KeepsNotes, StageBolt):
     def on_plan_change(self, context: TopologyContext) -> None:
         super().on_plan_change(context)
         self._logic.reload()
-        if self._logic.gives_time:
-            if (share := _share_of(context)) != self._share:
-                self._share = share
-                self._logic.share_anew()
-            self._say(anew=True)  # the others hear first how far what is theirs now has come
 
     def pre_save(self, checkpoint_id: str) -> None:
         super().pre_save(checkpoint_id)
         if self._saves:
             self.state[WATERMARK] = {"": self._logic.floor}
-
-
-def _share_of(context: TopologyContext) -> Share:
-    plan, component = context.plan, context.get_component_id()
-    owners = plan.key_groups.get(component, ())
-    own = tuple(group for group, owner in enumerate(owners) if owner == context.get_task_id())
-    return len(plan.tasks_of(component)), own
 
 
 class TimedKeyedStageBolt(TimedStageBolt):

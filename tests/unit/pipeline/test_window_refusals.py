@@ -119,12 +119,6 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda s: joined(timed(s), lambda by_len: by_len.window(tumbling("1m"))),
         "join in windows takes two keyed streams (try: .key_by(…).window(…).join(other.key_by(…)))",
     ),
-    "idle splits that are not known": (
-        lambda s: s.rebalance(name="dealt").map(str).event_time(len, unit="s", lag="0s", idle="1s"),
-        "event_time: idle=… has no effect behind 'dealt', which does not hand on of which split its"
-        " records are"
-        " (try: put event_time in front of 'dealt', or leave idle out)",
-    ),
     "panes that repeat, together": (
         lambda s: counted(s, lateness="1m").by_window(),
         "by_window of 'counts', whose panes repeat what others said, counts keys more than once"

@@ -38,10 +38,10 @@ def same(_: list[int], click: Click, ctx: Context[int]) -> list[Click]:
     return [click]
 
 
-def clicks(lag: str | Watermarks = "5s") -> Pipeline:
+def clicks(lag: str | Watermarks = "5s", idle: str | None = None) -> Pipeline:
     p = Pipeline("clicks")
     read = p.read(sources.items(list[Click]()), name="clicks").key_by(lambda click: click.user)
-    timed = read.process(list, same, name="kept", par=2).event_time(at_second, lag=lag)
+    timed = read.process(list, same, name="kept", par=2).event_time(at_second, lag=lag, idle=idle)
     timed.key_by(lambda _: "all").window(tumbling("1m")).count(name="count", par=2).write(sinks.printed())
     return p
 
@@ -114,6 +114,52 @@ def test_without_keys_too_a_task_goes_on_from_where_it_was_and_can_be_scaled_awa
         run.rescale("timed", 1)
         run.feed("clicks", Click(ANN, 130))
         assert run.panes("count") == [on_time("all", 1, *minute(0)), on_time("all", 3, *minute(1))]
+
+
+def test_a_task_that_gets_nothing_is_idle_and_speaks_again_when_it_has_records() -> None:
+    """The data are old, so time does not follow the clock."""
+    with PipelineTest(clicks(idle="30s"), now="18:00") as run:
+        for second in range(0, 120, 20):
+            run.feed("clicks", Click(ANN, second))
+            run.advance("4s")
+        assert run.panes("count") == [], "the task of Bob is waited for"
+        run.advance("7s")
+        assert run.panes("count") == [on_time("all", 3, *minute(0))]
+        run.feed("clicks", Click(BOB, 10), Click(BOB, 70))
+        assert run.late_dropped("count") == 1
+        run.feed("clicks", Click(ANN, 300))
+        assert run.panes("count")[1:] == [], "the task of Bob is waited for again"
+        assert run.watermark_of("count") == NOON + timedelta(seconds=95)
+        run.feed("clicks", Click(BOB, 200))
+        assert run.panes("count")[1:] == [on_time("all", 4, *minute(1))]
+
+
+def test_without_idle_a_task_that_gets_nothing_is_waited_for() -> None:
+    with PipelineTest(clicks(), now="18:00") as run:
+        run.feed("clicks", Click(ANN, 10), Click(ANN, 300))
+        run.advance("10m")
+        assert run.panes("count") == []
+
+
+def test_all_tasks_that_get_nothing_follow_the_clock_where_records_were_of_the_present() -> None:
+    with PipelineTest(clicks(idle="30s"), now="12:00") as run:
+        run.feed("clicks", Click(ANN, 10), Click(BOB, 12))
+        run.advance("90s")
+        assert run.panes("count") == []
+        run.advance("10s")
+        assert run.panes("count") == [on_time("all", 2, *minute(0))]
+
+
+def test_a_task_that_has_other_records_now_is_not_idle_before_its_time() -> None:
+    with PipelineTest(clicks(idle="30s"), now="18:00") as run:
+        run.feed("clicks", Click(ANN, 100), Click(BOB, 10))
+        run.advance("29s")
+        run.rescale("kept", 3)
+        run.feed("clicks", *(Click(user, 120) for user in range(20)))
+        assert run.late_dropped("count") == 0
+        run.advance("29s")
+        run.feed("clicks", Click(BOB, 115))
+        assert run.late_dropped("count") == 0
 
 
 def test_an_aggregate_of_all_records_is_one_result_also_behind_a_checkpoint() -> None:

@@ -41,7 +41,10 @@ def test_it_is_the_minimum_over_those_that_are_neither_idle_nor_ended(seed: int)
     dice = random.Random(seed)
     low, said, value = LowWatermark("abcd"), dict.fromkeys("abcd", (UNKNOWN, False)), UNKNOWN
     for _ in range(300):
-        channel, at = dice.choice("abcd"), dice.choice([*range(100), *([END] if dice.random() < 0.05 else [])])
+        channel, at = (
+            dice.choice("abcd"),
+            dice.choice([*range(100), *([END] if dice.random() < 0.05 else [])]),
+        )
         idle = dice.random() < 0.4
         said[channel] = max(said[channel][0], at), idle
         left = [(at, idle) for at, idle in said.values() if at < END]
