@@ -203,7 +203,7 @@ class EventTiming:
         return self._now + _TICK if self._arrival else None
 
     def held_by(self) -> str | None:
-        """The split that is furthest behind, if splits are known, and for how long it has given nothing; None if it keeps coming.
+        """The split that is furthest behind, and for how long it has given nothing; None if it keeps coming.
 
         Whether it was asked in vain or others were before it, it is the one that is waited for.
         """

@@ -318,8 +318,8 @@ class Stream(Generic[T_co]):
 
         `by` gives an aware datetime, or a number of `unit` since the epoch. `lag` says how much older than
         the newest a record may be: "5s", or a strategy of `heronpy.pipeline.watermarks`. A split that has had
-        nothing for `idle` is not waited for; behind an exchange, a task that has had nothing. A split that is further than `ahead` before the slowest of its
-        task is not read until that has come after.
+        nothing for `idle` is not waited for, nor is, behind an exchange, a task that has had nothing. A split
+        that is further than `ahead` before the slowest of its task is not read until that has come after.
 
         A record that is further than `future` ahead of the clock has a wrong time: it is counted, or goes to
         `.errors` with `on_error="aside"`, and moves no watermark. In a stream that never ends that is an

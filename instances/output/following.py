@@ -100,6 +100,12 @@ class Following:
         signal = self._watermark.signal
         return signal.at if isinstance(signal, Watermark) else UNKNOWN
 
+    @property
+    def idle(self) -> bool:
+        """Whether it said so with that watermark."""
+        signal = self._watermark.signal
+        return isinstance(signal, Watermark) and signal.idle
+
     def follow(self, signal: Follower) -> None:
         """From now on every receiver is to have this signal, behind all rows emitted so far."""
         self._pay()

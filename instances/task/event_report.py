@@ -25,6 +25,7 @@ class EventReport:
         self._following = parts.outbox.following
         self._wall = parts.wall
         self._is_spout = parts.inflow.is_source
+        self._component = component
         self._held_by: Callable[[], str | None] | None = getattr(component, "held_by", None)
         #: what of its own keeps the component back, as it said last
         self._held = ""
@@ -41,17 +42,24 @@ class EventReport:
         """Safe from any thread."""
         if not self._input.wanted:
             return None
-        waits_for = None if self._is_spout else self._input.lowest
+        begins = self._begins
         return EventTime(
             input=self._input.floor,
             output=self._following.watermark,
-            waits_for=waits_for or 0,
+            waits_for=0 if begins else self._input.lowest or 0,
             held_by=self._held,
+            idle=self._following.idle if begins else self._input.idle,
+            begins=begins,
         )
+
+    @property
+    def _begins(self) -> bool:
+        """Whether event time begins here. A bolt knows that when it is initialized."""
+        return self._is_spout or getattr(self._component, "begins_time", False)
 
     def _measured(self) -> tuple[float, float] | None:
         """The low watermark of the task, and how far that is behind the time of day."""
-        at = self._following.watermark if self._is_spout else self._input.floor
+        at = self._following.watermark if self._begins else self._input.floor
         if not self._input.wanted or not UNKNOWN < at < END:
             return None
         return at / 1e6, self._wall() - at / 1e6

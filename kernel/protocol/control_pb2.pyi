@@ -180,16 +180,20 @@ class Part(_message.Message):
     def __init__(self, object: _Optional[str] = ..., checksum: _Optional[str] = ..., bytes: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., whole: bool = ..., opaque: bool = ..., entries: _Optional[int] = ...) -> None: ...
 
 class EventTime(_message.Message):
-    __slots__ = ("input", "output", "waits_for", "held_by")
+    __slots__ = ("input", "output", "waits_for", "held_by", "idle", "begins")
     INPUT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_FIELD_NUMBER: _ClassVar[int]
     WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
     HELD_BY_FIELD_NUMBER: _ClassVar[int]
+    IDLE_FIELD_NUMBER: _ClassVar[int]
+    BEGINS_FIELD_NUMBER: _ClassVar[int]
     input: int
     output: int
     waits_for: int
     held_by: str
-    def __init__(self, input: _Optional[int] = ..., output: _Optional[int] = ..., waits_for: _Optional[int] = ..., held_by: _Optional[str] = ...) -> None: ...
+    idle: bool
+    begins: bool
+    def __init__(self, input: _Optional[int] = ..., output: _Optional[int] = ..., waits_for: _Optional[int] = ..., held_by: _Optional[str] = ..., idle: bool = ..., begins: bool = ...) -> None: ...
 
 class HoldUp(_message.Message):
     __slots__ = ("task", "seconds")

@@ -1,4 +1,4 @@
-"""A stage behind an exchange that goes by time: windows, timers, triggers, or records that have their time."""
+"""A stage behind an exchange that goes by time: windows, timers, triggers, or records with a time."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from heronpy.pipeline.records import Result, Timer
 from heronpy.pipeline.times import BEGINNING, END, to_datetime
 from heronpy.stages.stage_topology import topology_of
 from heronpy.stages.tasks.stage_bolt import StageBolt
+from heronpy.stages.tasks.time_giving_bolt import TimeGivingStageBolt
 from heronpy.stages.tasks.timed_spout import TimedStageSpout
 from heronpy.testing.clock import Clock
 from heronpy.testing.pipelines.fed_source import FINISHED, FedSource, SaidWatermark
@@ -193,13 +194,14 @@ class PipelineTest:
         floors = [place.task.parts.input_time.floor for place in places if place.task is not None]
         return to_datetime(min(floors, default=BEGINNING))
 
-    def held_by(self, source: str) -> str | None:
-        """The split of a source that keeps event time back or runs ahead of it, as `status` says it."""
-        tasks = [place.task for place in self._master.of(self._tested.stage_of(source))]
+    def held_by(self, step: str) -> str | None:
+        """What keeps event time back where it begins, as `status` says it: the split of a source, which may
+        run ahead instead, or behind an exchange a task that gets nothing."""
+        tasks = [place.task for place in self._master.of(self._tested.stage_of(step))]
         components = [task.component for task in tasks if task is not None]
-        spouts = [component for component in components if isinstance(component, TimedStageSpout)]
-        spouts.sort(key=lambda spout: spout.logic.lowest or (END, False))
-        return next(filter(None, (spout.held_by() for spout in spouts)), None)
+        giving = [one for one in components if isinstance(one, TimedStageSpout | TimeGivingStageBolt)]
+        giving.sort(key=lambda one: one.logic.lowest or (END, False))
+        return next(filter(None, (one.held_by() for one in giving)), None)
 
     def timers(self, step: str) -> list[tuple[Any, Timer]]:
         """The keys of a `process` that wait for event time, each with its timer, the earliest first."""

@@ -15,16 +15,15 @@ def low_watermarks(
 ) -> tuple[ComponentTime, ...]:
     """`said` has what each task says of itself, as of its last beat; `wall` is the time of day.
 
-    A component is as far as the last of its tasks. What keeps that task back is looked for upstream, from
-    each task to the one that it waits for, as far as the beats lead.
+    A component is as far as the last of its tasks that are waited for. What keeps that task back is looked
+    for upstream, from each task to the one that it waits for, as far as the beats lead.
     """
-    found = []
+    found, timed = [], _with_time(plan, said)
     for component in plan.logical.upstream_first():
-        tasks = [task for task in plan.tasks_of(component) if task.id in said]
-        if component not in plan.logical.timed or not tasks:
+        times = {task.id: said[task.id] for task in plan.tasks_of(component) if task.id in said}
+        if not times or component not in timed:
             continue
-        spout = plan.logical.component(component).kind == "spout"
-        at, last = min((_reached(said[task.id], spout=spout), task.id) for task in tasks)
+        at, last = _low(times)
         known = UNKNOWN < at < END
         found.append(
             ComponentTime(
@@ -32,14 +31,38 @@ def low_watermarks(
                 low_watermark=at / 1e6 if known else None,
                 lag=wall - at / 1e6 if known else None,
                 ended=at == END,
-                held_by="" if at == END else _held_by(plan, said, plan.task(last)),
+                held_by="" if last is None else _held_by(plan, said, plan.task(last)),
             )
         )
     return tuple(found)
 
 
-def _reached(time: EventTime, *, spout: bool) -> int:
-    return time.output if spout else time.input
+def _with_time(plan: PhysicalPlan, said: Mapping[int, EventTime]) -> set[str]:
+    """The components that watermarks go through: none in front of those where all event time begins."""
+    logical, found = plan.logical, set[str]()
+    for component in reversed(logical.upstream_first()):
+        readers = {task.component for task in plan.downstream_of(component)} & found
+        going_on = (reader for reader in readers if not _begins(plan, said, reader))
+        if component in logical.timed and (logical.component(component).hears_watermarks or any(going_on)):
+            found.add(component)
+    return found
+
+
+def _begins(plan: PhysicalPlan, said: Mapping[int, EventTime], component: str) -> bool:
+    return all(task.id in said and said[task.id].begins for task in plan.tasks_of(component))
+
+
+def _low(times: Mapping[int, EventTime]) -> tuple[int, int | None]:
+    """How far the tasks of a component are, and the task that is waited for, if one is.
+
+    Idle ones have left the minimum, so that it is where the last of them was when it was left out, or beyond.
+    """
+    reached = {task: time.output if time.begins else time.input for task, time in times.items()}
+    waited_for = [(at, task) for task, at in reached.items() if at < END and not times[task].idle]
+    if waited_for:
+        return min(waited_for)
+    idle = [at for task, at in reached.items() if UNKNOWN < at < END and times[task].idle]
+    return max(idle, default=END if END in reached.values() else UNKNOWN), None
 
 
 def _held_by(plan: PhysicalPlan, said: Mapping[int, EventTime], task: PlacedTask) -> str:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from heronpy import Pipeline
+from heronpy.kernel.master.knowledge.low_watermarks import low_watermarks
 from heronpy.pipeline import sinks, sources, tumbling
 from heronpy.pipeline.records import Context
 from heronpy.pipeline.watermarks import Watermarks, percentile
@@ -134,11 +135,23 @@ def test_a_task_that_gets_nothing_is_idle_and_speaks_again_when_it_has_records()
         assert run.panes("count")[1:] == [on_time("all", 4, *minute(1))]
 
 
-def test_without_idle_a_task_that_gets_nothing_is_waited_for() -> None:
+def test_without_idle_a_task_that_gets_nothing_is_waited_for_and_named() -> None:
     with PipelineTest(clicks(), now="18:00") as run:
-        run.feed("clicks", Click(ANN, 10), Click(ANN, 300))
+        run.feed("clicks", Click(ANN, 10), Click(BOB, 10), Click(ANN, 300))
         run.advance("10m")
         assert run.panes("count") == []
+        assert run.held_by("kept") == "silent 10m (try idle='30s')"
+        tasks = [place.task for place in run._master.places.values() if place.task is not None]
+        beats = {task.parts.context.get_task_id(): task.event_time.beat() for task in tasks}
+        said = {task: beat for task, beat in beats.items() if beat is not None}
+        for task in tasks:
+            if (beat := said.get(task.parts.context.get_task_id())) is not None:
+                beat.held_by = getattr(task.component, "held_by", str)() or ""
+        rows = low_watermarks(run._master.plan, said, run.clock.time())
+        named = {one.component: (one.low_watermark, one.held_by) for one in rows}
+        five = NOON.timestamp() + 5
+        silent = "kept[1] silent 10m (try idle='30s')"
+        assert named == {"kept": (five, silent), "count": (five, silent)}
 
 
 def test_all_tasks_that_get_nothing_follow_the_clock_where_records_were_of_the_present() -> None:

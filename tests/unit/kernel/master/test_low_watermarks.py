@@ -44,15 +44,23 @@ def chain() -> PhysicalPlan:
     return physical_plan(logical, packing)
 
 
-def said(at: int, output: int | None = None, waits_for: int = 0, held_by: str = "") -> EventTime:
+def said(
+    at: int, output: int | None = None, waits_for: int = 0, held_by: str = "", *, idle: bool = False
+) -> EventTime:
+    """A bolt is as far as its input, unless it says more."""
     output = at if output is None else output
-    return EventTime(input=at, output=output, waits_for=waits_for, held_by=held_by)
+    return EventTime(input=at, output=output, waits_for=waits_for, held_by=held_by, idle=idle)
+
+
+def began(output: int, held_by: str = "", *, idle: bool = False) -> EventTime:
+    """A task in which event time begins."""
+    return EventTime(input=UNKNOWN, output=output, held_by=held_by, idle=idle, begins=True)
 
 
 def test_the_chain_is_followed_to_the_split_that_is_silent() -> None:
     times = {
-        1: said(UNKNOWN, 990 * SECOND),
-        2: said(UNKNOWN, 890 * SECOND, held_by="split 7: silent 1m48s (try idle='30s')"),
+        1: began(990 * SECOND),
+        2: began(890 * SECOND, held_by="split 7: silent 1m48s (try idle='30s')"),
         3: said(890 * SECOND, waits_for=2),
         4: said(890 * SECOND, waits_for=3),
         5: said(885 * SECOND, waits_for=3),
@@ -67,8 +75,8 @@ def test_the_chain_is_followed_to_the_split_that_is_silent() -> None:
 
 def test_a_hold_in_between_ends_the_chain_if_its_own_work_is_what_is_behind() -> None:
     times = {
-        1: said(UNKNOWN, 990 * SECOND),
-        2: said(UNKNOWN, 990 * SECOND),
+        1: began(990 * SECOND),
+        2: began(990 * SECOND),
         3: said(990 * SECOND, 900 * SECOND, waits_for=1, held_by="map_async: 12 calls under way"),
         4: said(900 * SECOND, waits_for=3),
         5: said(900 * SECOND, waits_for=3),
@@ -79,8 +87,8 @@ def test_a_hold_in_between_ends_the_chain_if_its_own_work_is_what_is_behind() ->
 
 def test_what_is_unknown_is_named_and_what_has_ended_waits_for_nobody() -> None:
     times = {
-        1: said(UNKNOWN, END),
-        2: said(UNKNOWN, UNKNOWN),
+        1: began(END),
+        2: began(UNKNOWN),
         3: said(UNKNOWN, waits_for=2),
         4: said(END),
         5: said(END),
@@ -97,3 +105,49 @@ def test_what_is_unknown_is_named_and_what_has_ended_waits_for_nobody() -> None:
 
 def test_where_nobody_hears_watermarks_there_is_nothing_to_show() -> None:
     assert low_watermarks(chain(), {}, NOW) == ()
+
+
+def shown(times: dict[int, EventTime]) -> dict[str, tuple[float | None, str]]:
+    return {one.component: (one.low_watermark, one.held_by) for one in low_watermarks(chain(), times, NOW)}
+
+
+def test_a_task_that_is_idle_holds_no_row_back_where_it_was_nor_one_that_has_no_splits() -> None:
+    times = {
+        1: began(990 * SECOND),
+        2: began(100 * SECOND, idle=True),
+        3: said(990 * SECOND, waits_for=1),
+        4: said(990 * SECOND, waits_for=3),
+        5: said(UNKNOWN, idle=True),
+    }
+    assert shown(times) == {
+        "clicks": (990.0, ""),
+        "parse": (990.0, "clicks[0]"),
+        "count": (990.0, "clicks[0]"),
+    }
+    times[2] = began(UNKNOWN, idle=True)
+    assert shown(times)["clicks"] == (990.0, "")
+
+
+def test_where_all_are_idle_time_stays_where_the_last_was_and_nobody_is_waited_for() -> None:
+    times = {
+        1: began(990 * SECOND, idle=True),
+        2: began(100 * SECOND, idle=True),
+        3: said(UNKNOWN, idle=True),
+    }
+    assert shown(times) == {"clicks": (990.0, ""), "parse": (None, "")}
+    times[1] = began(END)
+    assert shown(times)["clicks"] == (100.0, "")
+    times[2] = began(UNKNOWN, idle=True)
+    assert low_watermarks(chain(), times, NOW)[0] == ComponentTime(component="clicks", ended=True)
+
+
+def test_where_event_time_begins_in_a_bolt_that_is_named_and_nobody_in_front_of_it() -> None:
+    times = {
+        1: said(UNKNOWN),
+        2: said(UNKNOWN),
+        3: began(890 * SECOND, held_by="silent 1m48s (try idle='30s')"),
+        4: said(890 * SECOND, waits_for=3),
+        5: said(UNKNOWN, waits_for=3),
+    }
+    silent = "parse[0] silent 1m48s (try idle='30s')"
+    assert shown(times) == {"parse": (890.0, silent), "count": (None, silent)}
