@@ -44,6 +44,9 @@ class Aggregate(Generic[T_contra, A, R_co]):
     finish: Callable[[A], R_co]
     combine: Callable[[A, A], A] | None = None
     deduct: Callable[[A, A], A] | None = None
+    #: the result for a part of the records is what they change, also where more of them are taken back than
+    #: added: results of parts add up, as counts and sums do, and means do not
+    additive: bool = False
 
     def over(self, records: Iterable[T_contra]) -> R_co:
         """The aggregate of these records, here and now: to try one out."""
@@ -63,7 +66,9 @@ def count() -> Aggregate[Any, int, int]:
     >>> count().over("abc")
     3
     """
-    return Aggregate("count", int, lambda a, _: a + 1, _same, lambda a, b: a + b, lambda a, b: a - b)
+    return Aggregate(
+        "count", int, lambda a, _: a + 1, _same, lambda a, b: a + b, lambda a, b: a - b, additive=True
+    )
 
 
 def sum(by: Callable[[T], N]) -> Aggregate[T, N, N]:  # noqa: A001 - agg.sum, as users know it
@@ -74,7 +79,13 @@ def sum(by: Callable[[T], N]) -> Aggregate[T, N, N]:  # noqa: A001 - agg.sum, as
     """
     zero: Any = 0
     return Aggregate(
-        "sum", lambda: zero, lambda a, r: a + by(r), _same, lambda a, b: a + b, lambda a, b: a - b
+        "sum",
+        lambda: zero,
+        lambda a, r: a + by(r),
+        _same,
+        lambda a, b: a + b,
+        lambda a, b: a - b,
+        additive=True,
     )
 
 
@@ -272,4 +283,5 @@ def of(**parts: Aggregate[T, Any, Any]) -> Aggregate[T, tuple[Any, ...], dict[st
         lambda a: {name: part.finish(x) for (name, part), x in zip(parts.items(), a, strict=True)},
         each(combines),
         each(deducts),
+        additive=all(part.additive for part in all_of),
     )

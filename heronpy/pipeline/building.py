@@ -180,11 +180,21 @@ def _results_of(
     retracting = next(filter(None, found), "")
     late_by = max((step.late_by for step in before), default=0)
     if isinstance(op, WindowOp):
+        if retracting and op.panes == "discarding" and not op.aggregate.additive:
+            msg = (
+                f"{name!r} discards, and what {retracting!r} takes back (panes='retracting') may be of a pane"
+                f" that it has discarded: only counts and sums of that can be told, no {op.aggregate.name}"
+            )
+            hint = f"panes='accumulating' or 'retracting' for {name!r}"
+            raise UserError(msg, hint=f"{hint}, or panes='accumulating' for {retracting!r}")
         own = name if op.panes == "retracting" else ""
         return {"retracting": own, "retracted": retracting, "late_by": op.lateness}
     if retracting and isinstance(op, _CANNOT_TAKE_BACK):
         msg = f"{word} cannot take back what {retracting!r} takes back (panes='retracting')"
         raise UserError(msg, hint="a window with an aggregate that deducts, or panes='accumulating'")
+    if isinstance(op, HashJoinOp) and (of_table := before[1].retracting_in(inputs[1].output)):
+        msg = f"the table of {name!r} cannot take back what {of_table!r} takes back (panes='retracting')"
+        raise UserError(msg, hint=f"panes='accumulating' for {of_table!r}, without early and late panes")
     if retracting and isinstance(op, WriteOp) and before[0].name != retracting:
         msg = f"{word} appends what {before[0].name!r} makes of results that {retracting!r} takes back"
         raise UserError(msg, hint=f"write the results of {retracting!r} themselves, or panes='accumulating'")

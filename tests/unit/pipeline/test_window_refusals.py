@@ -82,6 +82,24 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         "the aggregate 'maxima' cannot deduct what 'counts' takes back (panes='retracting')"
         " (try: agg.count(), agg.sum(fn) or agg.mean(fn), or panes='accumulating')",
     ),
+    "retractions of what was discarded": (
+        lambda s: (
+            counted(s, panes="retracting")
+            .key_by(lambda r: r.key)
+            .window(tumbling("1h"), panes="discarding")
+            .mean(lambda r: r.value, name="means")
+        ),
+        "'means' discards, and what 'counts' takes back (panes='retracting') may be of a pane that it has"
+        " discarded: only counts and sums of that can be told, no mean"
+        " (try: panes='accumulating' or 'retracting' for 'means', or panes='accumulating' for 'counts')",
+    ),
+    "retractions in a table": (
+        lambda s: s.hash_join(
+            counted(s, panes="retracting").map(lambda r: r.value, name="n"), on=len, key=int, name="joined"
+        ),
+        "the table of 'joined' cannot take back what 'counts' takes back (panes='retracting')"
+        " (try: panes='accumulating' for 'counts', without early and late panes)",
+    ),
     "retractions into a state": (
         lambda s: counted(s, panes="retracting").key_by(lambda r: r.key).dedup(),
         "dedup cannot take back what 'counts' takes back (panes='retracting')"
@@ -218,3 +236,13 @@ def test_late_results_that_the_next_window_would_not_take_are_warned_of() -> Non
     ):
         counts.key_by(lambda r: r.key).window(tumbling("5m"))
     assert counts.key_by(lambda r: r.key).window(tumbling("5m"), lateness="1m").count().bounded
+
+
+def test_counts_and_sums_of_what_is_taken_back_may_be_discarded() -> None:
+    by_key = counted(Pipeline("p").read(sources.items(["to"])), panes="retracting").key_by(lambda r: r.key)
+    hours = by_key.window(tumbling("1h"), panes="discarding")
+    changes = agg.of(n=agg.count(), sum=agg.sum(lambda r: r.value))
+    assert hours.aggregate(changes).bounded
+    mixed = agg.of(n=agg.count(), mean=agg.mean(lambda r: r.value))
+    with pytest.raises(UserError, match=r"no of\(n=count, mean=mean\) \(try: "):
+        by_key.window(tumbling("1h"), panes="discarding").aggregate(mixed)
