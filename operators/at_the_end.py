@@ -69,7 +69,7 @@ def aggregating(
     a: Aggregate[Any, Any, Any], out: Out, failing: Failing, states: States, *, keyed: bool
 ) -> Accumulating:
     """Records to results, in one stage."""
-    return Accumulating(a.create, a.add, a.finish, out, failing, states, keyed=keyed)
+    return Accumulating(a.create, a.add, a.closed, out, failing, states, keyed=keyed)
 
 
 def partially(
@@ -84,7 +84,7 @@ def finally_(
 ) -> Accumulating:
     """Accumulators to results."""
     assert a.combine is not None
-    return Accumulating(a.create, a.combine, a.finish, out, failing, states, keyed=keyed)
+    return Accumulating(a.create, a.combine, a.closed, out, failing, states, keyed=keyed)
 
 
 class CoGrouping:

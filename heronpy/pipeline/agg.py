@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import builtins
-import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from heronpy.kernel.errors import UserError
+from heronpy.pipeline.own_copies import own_copy
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -53,7 +53,13 @@ class Aggregate(Generic[T_contra, A, R_co]):
         accumulator = self.create()
         for record in records:
             accumulator = self.add(accumulator, record)
-        return self.finish(accumulator)
+        return self.closed(accumulator)
+
+    def closed(self, accumulator: A) -> R_co:
+        """The result of an accumulator that is not used any more: a fold need not copy it."""
+        as_it_is: Any = accumulator
+        result: R_co = as_it_is if self.finish is own_copy else self.finish(accumulator)
+        return result
 
 
 def _same(accumulator: A) -> A:
@@ -242,20 +248,17 @@ def reduce(fn: Callable[[T, T], T]) -> Aggregate[T, tuple[T, ...], T]:
     return Aggregate("reduce", tuple, lambda a, r: combine(a, (r,)), lambda a: a[0], combine)
 
 
-def _as_it_is_now(accumulator: A) -> A:
-    """Results stay what they were when `add` goes on to change the accumulator."""
-    return copy.copy(accumulator) if isinstance(accumulator, list | dict | set) else accumulator
-
-
 def fold(
     create: Callable[[], A], add: Callable[[A, T], A], combine: Callable[[A, A], A] | None = None
 ) -> Aggregate[T, A, A]:
     """An aggregate of one's own. Without `combine` every record crosses the network.
 
+    `add` and `combine` may change the accumulator: a result is a copy of it as it was.
+
     >>> fold(str, lambda text, letter: letter + text).over("abc")
     'cba'
     """
-    return Aggregate("fold", create, add, _as_it_is_now, combine)
+    return Aggregate("fold", create, add, own_copy, combine)
 
 
 def of(**parts: Aggregate[T, Any, Any]) -> Aggregate[T, tuple[Any, ...], dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 from heronpy.operators.kept import Kept
 from heronpy.operators.windows.sliding_totals import Deducted, TwoStacks, changes_left, inexact
 from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowPartial, WindowRules
+from heronpy.pipeline.own_copies import own_copy
 from heronpy.pipeline.times import END
 from heronpy.pipeline.triggers import AtWatermark
 from heronpy.pipeline.windows import AlignedWindows, Bounds
@@ -147,11 +148,10 @@ class SliceCore:
             state.panes[pane.bounds] = pane if retracting else pane._replace(value=None)
 
     def _combined(self, left: Any, right: Any) -> Any:
-        """Both, which stay as they are: a `combine` that changes its left side gets one of its own."""
-        create = self._aggregate.create
+        """Both, which stay as they are: a `combine` that changes its left side gets a copy of it."""
         if self._changes_left is None:
-            self._changes_left = changes_left(create, self._combine)
-        return self._combine(self._combine(create(), left) if self._changes_left else left, right)
+            self._changes_left = changes_left(self._aggregate.create, self._combine)
+        return self._combine(own_copy(left) if self._changes_left else left, right)
 
     def _on_time(self, state: KeySlices, fired: list[Fired]) -> None:
         """The window that comes next: slices enter, it speaks, and those that leave it do so at once."""

@@ -186,7 +186,8 @@ class SpanCore:
             return
         # without an end of its own, a pane is of the present: behind the watermark it would be late
         time = max(window.newest, present) if bounds[1] == END else bounds[1] - 1
-        value = aggregate.finish(window.accumulator)
+        done = last or panes == "discarding"
+        value = aggregate.closed(window.accumulator) if done else aggregate.finish(window.accumulator)
         pane = Fired(bounds, value, timing, window.index, last, time=time)
         fired.append(pane)
         window.new, window.index = 0, window.index + 1

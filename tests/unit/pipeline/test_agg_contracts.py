@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -15,6 +16,34 @@ from heronpy.testing.contracts.aggregate import (
 )
 
 NUMBERS = [5, 3, 9, 9, 1, 4]
+
+
+@dataclass
+class Box:
+    """An accumulator of the user's own class, which changes."""
+
+    values: list[int] = field(default_factory=list)
+
+    def put(self, value: int) -> Box:
+        self.values.append(value)
+        return self
+
+    def take_in(self, other: Box) -> Box:
+        self.values += other.values
+        return self
+
+
+def _sorted_in(kept: dict[bool, list[int]], n: int) -> dict[bool, list[int]]:
+    kept.setdefault(n % 2 == 0, []).append(n)
+    return kept
+
+
+def _united(one: dict[bool, list[int]], other: dict[bool, list[int]]) -> dict[bool, list[int]]:
+    for even, values in other.items():
+        one.setdefault(even, []).extend(values)
+    return one
+
+
 DEDUCTING: dict[str, Aggregate[Any, Any, Any]] = {
     "count": agg.count(),
     "sum": agg.sum(lambda n: n),
@@ -32,7 +61,9 @@ COMBINING: dict[str, Aggregate[Any, Any, Any]] = {
     "distinct": agg.distinct(),
     "reduce": agg.reduce(max),
     "fold": agg.fold(list[int], lambda kept, n: [*kept, n], lambda a, b: a + b),
-    "of": agg.of(n=agg.count(), max=agg.max(lambda n: n)),
+    "fold of a class": agg.fold(Box, Box.put, Box.take_in),
+    "fold of lists in a dict": agg.fold(dict[bool, list[int]], _sorted_in, _united),
+    "of": agg.of(n=agg.count(), max=agg.max(lambda n: n), boxed=agg.fold(Box, Box.put, Box.take_in)),
 }
 
 
