@@ -32,7 +32,7 @@ class KeyCell(Kept):
         self.state = state
         self.timers: Waiting = {}
         self.alarms: Waiting = {}
-        #: event time of the newest record
+        #: event time of the newest record; of a key that begins anew at a timer, that of the timer
         self.touched = BEGINNING
 
 
@@ -148,6 +148,7 @@ class TimedProcessing:
         cell: KeyCell | None = self.states.get(self._context.key)
         if cell is None:  # the function has called `clear`, and begins anew
             cell = self.states[self._context.key] = KeyCell(self._op.state())
+            cell.touched = self._time
         return cell
 
     def _set(self, index: list[Entry], own: Waiting, time: int, key: Hashable, tag: str | None) -> None:
@@ -180,7 +181,9 @@ class TimedProcessing:
                 self._watermark = max(self._watermark, time)
                 self._on_timer(key, cell, time, time, tag)
             else:
-                self._on_timer(key, cell, self._watermark_of(key), time, tag)
+                # before any watermark the alarm has the time of what the key has, which is behind none
+                watermark = self._watermark_of(key)
+                self._on_timer(key, cell, cell.touched if watermark == BEGINNING else watermark, time, tag)
 
     def _fire_ahead(self, key: Hashable, until: int) -> None:
         """What a key has set for a time that has come for it, and not yet for all keys."""

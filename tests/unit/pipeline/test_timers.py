@@ -128,6 +128,29 @@ def test_alarms_go_by_the_wall_clock_and_the_last_one_of_a_tag_counts() -> None:
     assert driven.made == [("k", "b", 6), ("l", "a", 11), ("k", "a", 21)]
 
 
+def test_an_alarm_before_any_watermark_has_the_time_of_the_newest_record_of_its_key() -> None:
+    def fn(state: list[Any], second: int, context: Context[str]) -> list[Any]:
+        context.alarm("10s", "a")
+        return []
+
+    def ring(state: list[Any], timer: Timer, context: Context[str]) -> list[Any]:
+        if timer.tag == "a":
+            context.clear()
+            context.alarm("10s", "behind clear")
+        return [(timer.tag, (context.timestamp - NOON).seconds)]
+
+    driven = Driven(fn, ring, timed=True)
+    driven.give("k", 7, 3)
+    driven.step.clock(11_000_000)
+    driven.step.clock(21_000_000)
+    assert driven.made == [("a", 7), ("behind clear", 7)]
+    assert [one.time for one in driven.out] == [to_micros(at(7))] * 2
+    driven.give("k", 8)
+    driven.advance(5)
+    driven.step.clock(31_000_000)
+    assert driven.made[2:] == [("a", 5)]
+
+
 def test_a_timer_for_a_time_that_has_come_fires_in_the_same_pass_and_once() -> None:
     def again(state: list[Any], timer: Timer, context: Context[str]) -> list[Any]:
         if timer.tag == "first":
