@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from heronpy.pipeline import agg
@@ -47,17 +48,23 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass
 class FirstSeen:
-    """What `dedup(within=…)` knows of a key: the event time of the record that was handed on last."""
+    """What `dedup(within=…)` knows of a key: the event times of records that were handed on, in order."""
 
-    at: int | None = None
+    times: list[int] = field(default_factory=list)
 
 
 def first_within(apart: int, seen: FirstSeen, record: Any, context: Context[Any]) -> Iterator[Any]:
-    """The record, unless another is less than so many microseconds from it."""
-    time = to_micros(context.timestamp)
-    if seen.at is None or abs(time - seen.at) >= apart:
-        seen.at = time
-        yield record
+    """The record, unless one that was handed on is less than so many microseconds from it.
+
+    Times that lie so far behind the watermark are forgotten: no record that is on time comes near them.
+    """
+    times, time = seen.times, to_micros(context.timestamp)
+    place = bisect.bisect_left(times, time)
+    if any(abs(time - near) < apart for near in times[max(0, place - 1) : place + 1]):
+        return
+    del times[: bisect.bisect_right(times, to_micros(context.watermark) - apart)]
+    bisect.insort(times, time)
+    yield record
 
 
 class KeyedStream(Generic[K, T_co]):
@@ -189,9 +196,11 @@ class KeyedStream(Generic[K, T_co]):
     def dedup(
         self, *, within: Duration | None = None, name: str | None = None, par: int | None = None
     ) -> Stream[T_co]:
-        """The first record of each key; with `within`, of those that are less than that apart in event time.
+        """The first record of each key; with `within`, those with no other that came before them and was
+        handed on less than that apart in event time, whichever of the two is older.
 
-        With `within` a key is forgotten when the watermark has left its records so far behind.
+        With `within` records are forgotten when the watermark has left them so far behind: one that is late
+        may be handed on though it is near them.
 
         >>> made(words.key_by(lambda word: word).dedup())
         ['to', 'be', 'or', 'not']
