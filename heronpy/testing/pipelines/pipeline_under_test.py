@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
+from heronpy.instances.saving.run_membership import has_runs
 from heronpy.kernel.config import load_config
 from heronpy.kernel.config.units import parse_duration
 from heronpy.kernel.errors import UserError, did_you_mean
@@ -26,9 +28,11 @@ from heronpy.stages.tasks.timed_spout import TimedStageSpout
 from heronpy.testing.clock import Clock
 from heronpy.testing.pipelines.fed_source import FINISHED, FedSource, SaidWatermark
 from heronpy.testing.pipelines.kept_sink import KeptSink
+from heronpy.testing.pipelines.late_tally import LateTally
 from heronpy.testing.pipelines.moments import FedRecord, Moment, micros, moment
 from heronpy.testing.pipelines.seen_panes import SeenPane, pane_of
 from heronpy.testing.pipelines.stand_in_master import StandInMaster
+from heronpy.testing.pipelines.task_places import TaskPlace
 from heronpy.testing.pipelines.tested_pipeline import TestedPipeline
 from heronpy.testing.placing import placed
 from heronpy.testing.run import flow_of
@@ -86,6 +90,7 @@ class PipelineTest:
         with self._tested.standing_in():
             plan, find = placed(topology_of(self._tested.planned, par), 1)
             self._master = StandInMaster(plan, find, flow, self.clock, seed)
+            self._late = LateTally(self._all_logics)
             self._settle()
 
     def feed(self, source: str, *records: Any, split: str | None = None) -> None:
@@ -142,27 +147,33 @@ class PipelineTest:
         """Take a checkpoint; what sinks were given is committed."""
         with self._tested.standing_in():
             self._master.checkpoint()
+        self._late.checkpoint()
 
     def crash(self, step: str) -> None:
         """The tasks of a step die; the pipeline goes back to its last checkpoint, or to its beginning."""
-        with self._tested.standing_in():
+        with self._tested.standing_in(), self._late.tasks_change():
             self._master.crash(self._tested.stage_of(step))
+        if has_runs(self._master.plan):
+            self._late.back_to_checkpoint()
         self._settle()
 
     def rescale(self, step: str, tasks: int) -> None:
         """Change the number of a step's tasks while the pipeline runs, as `heronpy update` does."""
-        with self._tested.standing_in():
+        with self._tested.standing_in(), self._late.tasks_change():
             self._master.rescale(self._tested.stage_of(step), tasks)
         self._settle()
 
     def script(self, steps: Iterable[tuple[Any, ...]]) -> None:
-        """All of these as data: `[("feed", "clicks", at("12:00", 1)), ("crash", "count")]`."""
+        """All of these as data: `[("feed", "clicks", at("12:00", 1)), ("crash", "count")]`.
+
+        In place of a source, a pair is one of its splits: `("idle", ("clicks", "eu"))`.
+        """
         for word, *arguments in steps:
             method: Callable[..., None] | None = getattr(self, word, None) if word in _WORDS else None
             if method is None:
                 msg = f"a script knows no {word!r}{did_you_mean(word, _WORDS)}"
                 raise UserError(msg, hint=f"one of {', '.join(_WORDS)}")
-            method(*arguments)
+            _call(word, method, arguments)
 
     def results(self, step: str) -> list[Any]:
         """All that a step with state has made, less what a crash has undone; windows make `Result`s."""
@@ -185,8 +196,10 @@ class PipelineTest:
         return self._kept(step, MAIN).committed
 
     def late_dropped(self, step: str) -> int:
-        """How many records came when their windows had expired, and were dropped."""
-        return sum(logic.late_dropped.get(step, 0) for logic in self._logics(step))
+        """How many records came when their windows had expired, and were dropped, less what a crash has
+        undone."""
+        self._tested.stage_of(step)
+        return self._late.of(step)
 
     def watermark_of(self, step: str) -> datetime:
         """How far event time has come at the input of a step: the least over its tasks."""
@@ -228,9 +241,10 @@ class PipelineTest:
         self.close()
 
     def _logics(self, step: str) -> list[StageLogic]:
-        places = self._master.of(self._tested.stage_of(step))
-        bolts = [place.task.component for place in places if place.task is not None]
-        return [bolt.logic for bolt in bolts if isinstance(bolt, StageBolt)]
+        return _logics_in(self._master.of(self._tested.stage_of(step)))
+
+    def _all_logics(self) -> list[StageLogic]:
+        return _logics_in(self._master.places.values())
 
     def _append(self, fed: FedSource, entry: object, split: str | None) -> None:
         for name in fed.fed if split is None else [self._split(fed, split)]:
@@ -286,6 +300,29 @@ class PipelineTest:
 _WORDS = (
     "feed", "watermark", "finish", "idle", "advance", "advance_to", "checkpoint", "crash", "rescale",
 )  # fmt: skip
+
+#: those of a source, which may be of one of its splits
+_OF_SPLITS = ("feed", "watermark", "finish", "idle")
+
+
+def _call(word: str, method: Callable[..., None], arguments: Sequence[Any]) -> None:
+    """A line of a script; a pair in place of a source is one of its splits."""
+    named: dict[str, Any] = {}
+    if word in _OF_SPLITS and arguments and isinstance(arguments[0], tuple | list):
+        (source, named["split"]), *others = arguments
+        arguments = (source, *others)
+    try:
+        inspect.signature(method).bind(*arguments, **named)
+    except TypeError as error:
+        msg = f"a script cannot {word} {', '.join(map(repr, arguments))}: {error}"
+        hint = f"({word!r}, 'visits', …), or ({word!r}, ('visits', '0'), …) for one split"
+        raise UserError(msg, hint=hint if word in _OF_SPLITS else f"as run.{word}(…) takes it") from None
+    method(*arguments, **named)
+
+
+def _logics_in(places: Iterable[TaskPlace]) -> list[StageLogic]:
+    bolts = [place.task.component for place in places if place.task is not None]
+    return [bolt.logic for bolt in bolts if isinstance(bolt, StageBolt)]
 
 
 def _by_time(entry: tuple[int, int, Any, str]) -> tuple[int, int]:

@@ -6,8 +6,8 @@ import pytest
 
 from heronpy import Pipeline
 from heronpy.kernel.errors import UserError
-from heronpy.pipeline import agg, sinks, sources
-from heronpy.testing import PipelineTest
+from heronpy.pipeline import agg, sinks, sources, tumbling
+from heronpy.testing import PipelineTest, at, on_time
 
 
 @pytest.fixture
@@ -57,6 +57,54 @@ def test_a_script_is_data(visits: Pipeline) -> None:
         assert run.results("count") == [("ann", 1), ("ann", 2)]
         with pytest.raises(UserError, match="knows no 'sleep'"):
             run.script([("sleep", 1)])
+
+
+def counted_clicks() -> Pipeline:
+    p = Pipeline("clicks")
+    clicks = p.read(sources.items(list[str]()), name="clicks")
+    timed = clicks.event_time(lambda _: 0, unit="s", lag="0s", idle="30s")
+    counts = timed.key_by(str.lower).window(tumbling("1m")).count(name="count")
+    counts.write(sinks.printed(), name="shown")
+    return p
+
+
+def test_a_script_says_of_one_split_what_methods_say_of_it() -> None:
+    with PipelineTest(counted_clicks(), splits={"clicks": ["eu", "us", "asia"]}, now="18:00") as run:
+        run.script(
+            [
+                ("feed", ("clicks", "eu"), at("12:00:10", "ann"), at("12:00:20", "ann")),
+                ("feed", ["clicks", "us"], at("12:00:10", "bob")),
+                ("watermark", ("clicks", "eu"), "12:01"),
+            ]
+        )
+        assert run.panes("count") == []
+        run.script([("finish", ("clicks", "asia")), ("idle", ("clicks", "us"))])
+        assert sorted(run.panes("count")) == [
+            on_time("ann", 2, "12:00", "12:01"),
+            on_time("bob", 1, "12:00", "12:01"),
+        ]
+        sentence = r"^a script cannot idle 'clicks', 'eu': too many .* \(try: \('idle', 'visits', …\), or "
+        with pytest.raises(UserError, match=sentence):
+            run.script([("idle", "clicks", "eu")])
+        with pytest.raises(UserError, match=r"\(try: as run.rescale\(…\) takes it\)$"):
+            run.script([("rescale", "count")])
+
+
+def test_late_records_that_were_dropped_stay_counted_where_no_crash_has_undone_them() -> None:
+    with PipelineTest(counted_clicks(), par=2) as run:
+        run.script([("watermark", "clicks", "12:01"), ("feed", "clicks", at("12:00:10", "ann"))])
+        run.rescale("count", 1)
+        run.rescale("count", 3)
+        assert run.late_dropped("count") == 1
+        run.checkpoint()
+        run.feed("clicks", at("12:00:11", "bob"))
+        assert run.late_dropped("count") == 2
+        run.crash("count")  # bob comes again, and is late again
+        assert run.late_dropped("count") == 2
+        run.crash("clicks")
+        run.checkpoint()
+        run.crash("count")
+        assert run.late_dropped("count") == 2
 
 
 def test_a_table_is_read_as_it_is() -> None:
