@@ -40,7 +40,7 @@ MATRIX = [
         UNITS, UNITS, ["none", "container"], ["unix", "zmq"], MODES
     )
 ]
-#: each unit, of spouts and of bolts, and each guarantee meets both links, is fused and not, and has the defaults
+#: each unit, of spouts and of bolts, and each guarantee meets both links, is fused and not; and the defaults
 FEW = [
     (UnitCell("rows", "rows", "none", "unix"), "EFFECTIVELY_ONCE"),
     (UnitCell("columns", "columns", "none", "unix"), "ATMOST_ONCE"),
