@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from bench.arithmetic import alternate, machine, ratios, spread
-from heronpy import Bolt, Grouping, Spout, Topology
+from heronpy import Bolt, Grouping, Schema, Spout, Topology
 from heronpy.instances.process.task_lifecycle import GC_THRESHOLDS
 from heronpy.instances.saving.state import Saver, TaskState
 from heronpy.kernel.config import Config
@@ -133,6 +135,22 @@ def stops(folder: Path, keys: int, rounds: int) -> None:
         )
 
 
+def stops_of_a_table(folder: Path, keys: int, rounds: int) -> None:
+    words = pa.array([f"word{key}" for key in range(keys)])
+    for name, changed in (("all groups changed", keys), ("one group changed", 1)):
+        kept = Kept(folder, 0)
+        table = kept.state.table("counts", keys=Schema(word=pa.string()), count="int64")
+        table.add(words, {"count": 0})
+        kept.snapshot(1)
+        found = []
+        for number in range(2, rounds + 2):
+            table.add(words[:changed], {"count": 1})
+            found.append(kept.snapshot(number))
+        kept.saver.close()
+        longest, whole = (spread([pair[side] for pair in found]) for side in (0, 1))
+        print(f"a table of {keys:,} keys, {name}: longest stop {longest} CPU-ms, whole {whole} ms")
+
+
 def per_tuple(folder: Path, rounds: int) -> None:
     plain, counted, frozen = Kept(folder, 100_000), Kept(folder, 100_000), Kept(folder, 100_000)
     counted.snapshot(1)
@@ -158,6 +176,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         per_tuple(Path(folder), options.rounds)
         stops(Path(folder), options.keys, options.rounds)
+        stops_of_a_table(Path(folder), options.keys, options.rounds)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,25 @@ class KeyColumns:
         """The same keys, whatever is added to these."""
         return KeyColumns(self._schema, self._parts)
 
+    def rows_within(self, size: int, most: int) -> int:
+        """How many keys of the usual length have so many bytes; from one to so many."""
+        rows: int = sum(part.num_rows for part in self._parts)
+        whole: int = sum(part.nbytes for part in self._parts)
+        return max(1, min(most, size * rows // max(1, whole)))
+
+    def taken(self, places: npt.NDArray[np.int64]) -> list[Any]:
+        """The keys at these places, which rise, as record batches: one, if they are not too long for one."""
+        import numpy as np
+        import pyarrow as pa
+
+        ends = np.cumsum([part.num_rows for part in self._parts])
+        stops = np.searchsorted(places, ends)
+        found = []
+        for part, begin, stop, end in zip(self._parts, [0, *stops], stops, ends, strict=False):
+            if begin < stop:
+                found.append(part.take(pa.array(places[begin:stop] - (end - part.num_rows))))
+        return found if len(found) < 2 else list(pa.Table.from_batches(found).combine_chunks().to_batches())
+
     def filtered(self, kept: npt.NDArray[np.bool_]) -> KeyColumns:
         """Only these places, in their order."""
         import pyarrow as pa
@@ -62,8 +81,6 @@ class KeyColumns:
 
 def _is_to_join(older: Any, newer: Any) -> bool:
     """So that sizes fall by half from part to part, and a key is copied only a few times."""
-    return (
-        older.num_rows < 2 * newer.num_rows
-        and older.num_rows + newer.num_rows <= _ROWS
-        and older.nbytes + newer.nbytes <= _BYTES
-    )
+    rows: int = older.num_rows + newer.num_rows
+    size: int = older.nbytes + newer.nbytes
+    return rows < 3 * newer.num_rows and rows <= _ROWS and size <= _BYTES

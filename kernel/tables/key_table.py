@@ -7,11 +7,11 @@ bytes, for checkpoints and when tasks are added or removed.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.flow.canonical_columns import canonical, converter
-from heronpy.kernel.flow.column_split import split
+from heronpy.kernel.tables.frozen_table import FrozenTable
 from heronpy.kernel.tables.key_columns import KeyColumns
 from heronpy.kernel.tables.key_index import make_index
 from heronpy.kernel.tables.numbers_given import as_numbers
@@ -145,13 +145,12 @@ class KeyTable:
         self._changed[list(groups)] = False
         self._all_changed = False
 
-    def frozen(self, groups: Collection[int]) -> FrozenTable:
-        """The entries of these groups as they are now: numbers are copied, keys never change."""
-        kept = self._kept(None)
-        values = [self._values[name][: len(kept)][kept] for name in self._types]
-        group_of = self._group_of[: len(kept)][kept]
-        keys = self._keys.filtered(kept)
-        return FrozenTable(self._whole_schema(), keys, values, group_of, frozenset(groups))
+    def frozen(self) -> FrozenTable:
+        """The entries as they are now: numbers are copied, and what else is by place never changes."""
+        places = len(self._index)
+        values = [self._values[name][:places].copy() for name in self._types]
+        group_of, gone = self._group_of[:places], self._gone[:places].copy()
+        return FrozenTable(self._whole_schema(), self._keys.frozen(), values, group_of, gone)
 
     def batch(self, groups: Collection[int] | None = None) -> Any:
         """The entries of these key groups, or all, as a record batch: columns of keys, then of values."""
@@ -325,49 +324,6 @@ class KeyTable:
         self._index.keep(kept)
         self._keys, self._values, self._group_of, self._gone = keys, values, group_of, gone
         self._entries, self._present, self._all_changed = len(group_of), present, False
-
-
-class FrozenTable:
-    """Entries of some key groups of a table as they were at one moment."""
-
-    def __init__(
-        self,
-        schema: Any,
-        keys: KeyColumns,
-        values: list[npt.NDArray[Any]],
-        group_of: npt.NDArray[np.uint32],
-        groups: frozenset[int],
-    ) -> None:
-        self._schema = schema
-        self._keys = keys
-        self._values = values
-        self._group_of = group_of
-        self._groups = groups
-
-    def parts(self) -> dict[int, TablePart]:
-        """Key groups, each with its entries if it has any."""
-        import pyarrow as pa
-
-        if not len(self._group_of):
-            return {}
-        columns = [*self._keys.whole(), *map(pa.array, self._values)]
-        found = split(pa.RecordBatch.from_arrays(columns, schema=self._schema), self._group_of)
-        return {group: TablePart(part) for group, part in found.items() if group in self._groups}
-
-
-class TablePart(NamedTuple):
-    """Entries of one key group: columns of keys, then of values."""
-
-    entries: Any
-
-    def to_bytes(self) -> bytes:
-        """As Arrow's IPC stream."""
-        import pyarrow as pa
-
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, self.entries.schema) as writer:
-            writer.write_batch(self.entries)
-        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
 def _grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

@@ -64,14 +64,14 @@ def decode_group(data: bytes) -> dict[Any, Any]:
 
 
 def encode_table(name: str, entries: bytes) -> bytes:
-    """The entries that a table has in a group, as a chunk of that group."""
+    """Entries that a table has in a group, as a chunk of that group."""
     text = name.encode()
     head = bytes([_TABLE]) + len(text).to_bytes(_HEADER, "little") + text
     return (len(head) + len(entries)).to_bytes(_HEADER, "little") + head + entries
 
 
 def decode_tables(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Names of tables, and what they have in a group."""
+    """Names of tables, and what they have in a group; a name may come more than once."""
     for chunk in _bodies(data):
         if chunk[0] == _TABLE:
             end = 1 + _HEADER + int.from_bytes(chunk[1 : 1 + _HEADER], "little")

@@ -239,8 +239,8 @@ class Image:
         except Exception as error:  # the user's own __reduce__ runs in there
             self.error = self.error or one_line(error)
 
-    def next_chunks(self) -> list[tuple[int, bytes]]:
-        """Encode some more keys of a group, the newest first, or groups of tables; nothing at the end."""
+    def next_chunks(self) -> list[tuple[int, bytes]] | None:
+        """Encode some more keys of a group, the newest first, or entries of tables; None at the end."""
         if self.error:
             raise TopologyError(self.error)
         if not self._left:

@@ -45,12 +45,12 @@ class Saved:
             self._opened = {group: decode_group(data) for group, data in self.groups.items()}
         return self._opened
 
-    def tables(self) -> dict[str, dict[int, bytes]]:
-        """Table → group → its entries."""
-        found: dict[str, dict[int, bytes]] = {}
+    def tables(self) -> dict[str, dict[int, list[bytes]]]:
+        """Table → group → its entries, in one part or more."""
+        found: dict[str, dict[int, list[bytes]]] = {}
         for group, data in self.groups.items():
             for name, entries in decode_tables(data):
-                found.setdefault(name, {})[group] = entries
+                found.setdefault(name, {}).setdefault(group, []).append(entries)
         return found
 
 

@@ -47,11 +47,11 @@ class _Job:
 
     def encode_more(self) -> bool:
         """Whether there is more to encode."""
-        found = self.image.next_chunks() if self.image is not None else []
-        for group, chunk in found:
+        found = self.image.next_chunks() if self.image is not None else None
+        for group, chunk in found or ():
             if chunk:
                 self.chunks.setdefault(group, []).append(chunk)
-        return bool(found)
+        return found is not None
 
     def release(self) -> None:
         if self.image is not None:

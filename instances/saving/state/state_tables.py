@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice
+from itertools import chain
 from typing import Any, Final
 
 from heronpy.column_schema import Schema, pyarrow
@@ -11,13 +11,14 @@ from heronpy.errors import DefinitionError
 from heronpy.instances.saving.state.encoding import encode_table
 from heronpy.instances.saving.state.ownership import Owning
 from heronpy.instances.saving.state.table_values import value_types
-from heronpy.kernel.tables.key_table import FrozenTable, KeyTable
+from heronpy.kernel.tables.frozen_table import FrozenTable
+from heronpy.kernel.tables.key_table import KeyTable
 
-#: key groups that are encoded at a time
+#: key groups of tables that are not open, which are written at a time
 _GROUPS: Final = 16
 
-#: table → key group → its entries, as they were saved
-SavedTables = Mapping[str, Mapping[int, bytes]]
+#: table → key group → its entries, as they were saved, in one part or more
+SavedTables = Mapping[str, Mapping[int, list[bytes]]]
 
 
 class Tables:
@@ -30,7 +31,7 @@ class Tables:
         self._open: dict[str, KeyTable] = {}
         #: of those that are open: Arrow schema of the keys, types of the values
         self._shapes: dict[str, tuple[Any, Mapping[str, Any]]] = {}
-        self._waiting: dict[str, dict[int, bytes]] = {}
+        self._waiting: dict[str, dict[int, list[bytes]]] = {}
 
     def open(self, name: str, keys: Schema | None, values: Mapping[str, Any]) -> KeyTable:
         """The table of this name, always the same; DefinitionError if it had another form before."""
@@ -75,10 +76,10 @@ class Tables:
             else:
                 self._waiting[name].update(found)
 
-    def _load(self, name: str, table: KeyTable, saved: Mapping[int, bytes]) -> None:
+    def _load(self, name: str, table: KeyTable, saved: Mapping[int, list[bytes]]) -> None:
         owned, table.owned = table.owned, None  # what has moved away stays until it is dropped
         try:
-            for data in saved.values():
+            for data in chain.from_iterable(saved.values()):
                 table.load(data)
         except ValueError as error:
             msg = f"table {name!r} was saved in another form: {error}"
@@ -98,39 +99,46 @@ class Tables:
 
     def freeze(self, groups: Collection[int], *, keep_changes: bool) -> TableImages:
         """These groups of all tables as they are now: numbers are copied, keys never change."""
-        frozen = {name: table.frozen(groups) for name, table in self._open.items()}
+        frozen = {name: table.frozen() for name, table in self._open.items()}
         if not keep_changes:
             for table in self._open.values():
                 table.forget_changes(groups)
+        wanted = set(groups)
         waiting = [
-            (group, encode_table(name, data))
+            (name, group, data)
             for name, found in self._waiting.items()
-            for group, data in found.items()
-            if group in set(groups)
+            for group, saved in found.items()
+            if group in wanted
+            for data in saved
         ]
-        return TableImages(frozen, waiting)
+        return TableImages(frozen, waiting, wanted)
 
 
 class TableImages:
-    """Tables that are being encoded, some groups at a time."""
+    """Tables that are being encoded, some entries at a time."""
 
-    def __init__(self, frozen: Mapping[str, FrozenTable], waiting: list[tuple[int, bytes]]) -> None:
-        self._left = self._encoded(frozen, waiting)
+    def __init__(
+        self,
+        frozen: Mapping[str, FrozenTable],
+        waiting: list[tuple[str, int, bytes]],
+        groups: Collection[int],
+    ) -> None:
+        self._left = self._encoded(frozen, waiting, groups)
 
-    def next_chunk(self) -> list[tuple[int, bytes]]:
-        """Groups, and their entries as a chunk each; nothing when there are no more."""
-        return next(self._left, [])
+    def next_chunk(self) -> list[tuple[int, bytes]] | None:
+        """Groups, each with entries of it as a chunk; none if a step has found none, None at the end."""
+        return next(self._left, None)
 
     @staticmethod
     def _encoded(
-        frozen: Mapping[str, FrozenTable], waiting: list[tuple[int, bytes]]
+        frozen: Mapping[str, FrozenTable], waiting: list[tuple[str, int, bytes]], groups: Collection[int]
     ) -> Iterator[list[tuple[int, bytes]]]:
-        if waiting:
-            yield waiting
+        for begin in range(0, len(waiting), _GROUPS):
+            some = waiting[begin : begin + _GROUPS]
+            yield [(group, encode_table(name, data)) for name, group, data in some]
         for name, table in frozen.items():
-            parts = iter(table.parts().items())
-            while some := list(islice(parts, _GROUPS)):
-                yield [(group, encode_table(name, part.to_bytes())) for group, part in some]
+            for found in table.parts(groups):
+                yield [(group, encode_table(name, part.to_bytes())) for group, part in found]
 
 
 def _written(keys: Any, values: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ def _number_type(whose: str, kind: Any) -> np.dtype[Any]:
     import numpy as np
 
     try:
-        found = np.dtype(kind).newbyteorder("=") if kind is not None else None
+        found: np.dtype[Any] | None = np.dtype(kind).newbyteorder("=") if kind is not None else None
     except (TypeError, ValueError):
         found = None
     if found is None or found.kind not in _NUMBERS or found.itemsize > _LARGEST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from support.suite.needs import needs_compiled_module
 from heronpy.kernel.errors import KeyNotOwned
 from heronpy.kernel.flow import compiled
 from heronpy.kernel.flow.keys import encode_key, key_group
-from heronpy.kernel.tables import key_columns, key_table
+from heronpy.kernel.tables import frozen_table, key_columns, key_table
 from heronpy.kernel.tables.key_table import KeyTable
 
 GROUPS = 8
@@ -46,9 +47,13 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-def saved(table: KeyTable, groups: Collection[int]) -> dict[int, bytes]:
+def saved(table: KeyTable, groups: Collection[int]) -> dict[int, list[bytes]]:
     """Key group → its entries."""
-    return {group: part.to_bytes() for group, part in table.frozen(groups).parts().items()}
+    found: dict[int, list[bytes]] = {}
+    for step in table.frozen().parts(groups):
+        for group, part in step:
+            found.setdefault(group, []).append(part.to_bytes())
+    return found
 
 
 class Model:
@@ -121,7 +126,8 @@ def reloaded(table: KeyTable, model: Model, schema: Any) -> KeyTable:
     assert set(parts) == {model.groups[key] for key in model.entries}
     another = KeyTable(schema, COUNTS, GROUPS)
     for group in sorted(parts, reverse=True):
-        another.load(parts[group])
+        for part in parts[group]:
+            another.load(part)
     return another
 
 
@@ -166,7 +172,7 @@ def test_a_table_grows_and_keeps_its_keys(way: str) -> None:
     assert table.batch()["word"].to_pylist() == words
     parts = saved(table, range(256))
     other = KeyTable(WORD, {"count": np.int64}, 256)
-    for part in parts.values():
+    for part in chain.from_iterable(parts.values()):
         other.load(part)
     assert parts.keys() == set(range(256))
     assert len(other) == len(words)
@@ -208,7 +214,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(way: str) -> None:
     assert len(table) == 0
     other = KeyTable(WORD, {"count": np.int64}, 1)
     other.set(keys[:1], one)
-    (one_of_another_form,) = saved(other, [0]).values()
+    ((one_of_another_form,),) = saved(other, [0]).values()
     with pytest.raises(ValueError, match=r"^a table of word \(string\), count \(int64\) is no table of word"):
         table.load(one_of_another_form)
 
@@ -293,13 +299,15 @@ def test_what_is_frozen_stays_as_it_was_while_the_table_changes() -> None:
     table = KeyTable(WORD, {"count": "int64"}, GROUPS)
     words = [f"word{number}" for number in range(300)]
     table.add(pa.array(words[:100]), {"count": 1})
-    frozen = table.frozen(range(GROUPS))
+    parts = table.frozen().parts(range(GROUPS))
     for begin in range(0, 300, 3):
         table.add(pa.array(words[begin : begin + 3]), {"count": 7})
     table.remove(pa.array(words[:10]))
-    rows = [row for part in frozen.parts().values() for row in part.entries.to_pylist()]
+    table.drop_groups([1, 2])
+    table.add(pa.array(words), {"count": 9})
+    rows = [row for found in parts for _, part in found for row in part.entries.to_pylist()]
     assert sorted((row["word"], row["count"]) for row in rows) == sorted((word, 1) for word in words[:100])
-    assert KeyTable(WORD, {"count": "int64"}, GROUPS).frozen(range(GROUPS)).parts() == {}
+    assert saved(KeyTable(WORD, {"count": "int64"}, GROUPS), range(GROUPS)) == {}
 
 
 @pytest.mark.usefixtures("way")
@@ -384,7 +392,12 @@ def test_removing_a_few_keys_leaves_the_others_where_they_are(monkeypatch: pytes
     table.add(words, {"count": range(10_000)})
     renewed = []
     keep = KeyTable._keep
-    monkeypatch.setattr(KeyTable, "_keep", lambda *given: (renewed.append(len(table)), keep(*given)))
+
+    def counted(table: KeyTable, kept: Any) -> None:
+        renewed.append(len(table))
+        keep(table, kept)
+
+    monkeypatch.setattr(KeyTable, "_keep", counted)
     for begin in range(0, 9_900, 100):
         table.remove(words[begin : begin + 100])
         assert len(table) == 9_900 - begin
@@ -421,3 +434,27 @@ def test_a_removed_key_does_not_come_back_to_a_task_that_has_lost_it() -> None:
     with pytest.raises(KeyNotOwned, match="key \\['a'\\] is in key group"):
         table.add(pa.array(["c", "a"]), {"count": 1})
     assert table.batch().to_pydict() == {"word": ["b"], "count": [1]}
+
+
+@pytest.mark.parametrize("groups", [1, 8, 1_000])
+@pytest.mark.parametrize("wanted", [[0], range(1_000), range(0, 1_000, 3), []])
+def test_a_table_is_taken_out_in_steps_of_a_limited_size(
+    monkeypatch: pytest.MonkeyPatch, groups: int, wanted: Collection[int]
+) -> None:
+    """However large it is, and however few of its groups are wanted."""
+    for name, limit in {"_PLACES": 64, "_ENTRIES": 50, "_BYTES": 400, "_GROUPS": 4}.items():
+        monkeypatch.setattr(frozen_table, name, limit)
+    monkeypatch.setattr(key_columns, "_ROWS", 128)
+    numbers = range(2_000)
+    table = KeyTable(WORD, {"number": "int64"}, groups)
+    table.add(pa.array([f"word{number}" for number in numbers]), {"number": numbers})
+    table.remove(pa.array([f"word{number}" for number in range(0, 2_000, 5)]))
+    ours = [group for group in wanted if group < groups]
+    steps = list(table.frozen().parts(ours))
+    found = [
+        (group, row["number"]) for step in steps for group, part in step for row in part.entries.to_pylist()
+    ]
+    expected = [(key_group(f"word{number}", groups), number) for number in numbers if number % 5]
+    assert sorted(found) == sorted(pair for pair in expected if pair[0] in set(ours))
+    assert all(len({group for group, _ in step}) <= 4 for step in steps)
+    assert all(sum(len(part.entries) for _, part in step) <= 50 for step in steps)
