@@ -19,6 +19,7 @@ from heronpy.instances.output.hold_ups import HoldUps
 from heronpy.instances.output.open_lanes import OpenLanes
 from heronpy.instances.output.overfull import Overfull
 from heronpy.instances.output.payloads import anchors_of, packed, too_large
+from heronpy.instances.output.row_fitting import most_rows
 from heronpy.instances.output.settling import Settling
 from heronpy.instances.positions import Sent
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
@@ -73,6 +74,7 @@ class Outbox:
         component = plan.task(sender.task).component
         spout = plan.logical.component(component).kind == "spout"
         self._pauses = spout or not may_wait
+        self._most_rows = most_rows(plan, component)
         self._channels: dict[int, Channel] = {}
         #: when to look again for receivers to probe
         self._look_at = 0.0
@@ -461,7 +463,8 @@ class Outbox:
         near = self._near(channel.task)
         payload, kind = packed(batch, self.codec, near=near is not None)
         size = len(payload)
-        if near is None and size + PREFIX_BYTES > self._settings.frame_bytes:
+        most = self._most_rows.get(lane.stream, 0) if self._most_rows and not lane.columns else 0
+        if 0 < most < len(rows) or (near is None and size + PREFIX_BYTES > self._settings.frame_bytes):
             self._send_halves(lane, batch, size)
             return
         # as it is when these have left, for the process may end at any moment

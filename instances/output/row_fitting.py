@@ -14,7 +14,9 @@ import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from heronpy.column_schema import arrow_schema
 from heronpy.instances.excerpts import shown
+from heronpy.kernel.plans import PhysicalPlan
 
 #: a zone without a name, which zoneinfo does not have
 _OFFSET = re.compile(r"[+-]\d\d:\d\d")
@@ -149,6 +151,26 @@ def _with_words(array: Any, kind: Any) -> Any:
     except pa.ArrowNotImplementedError:  # of a rare type
         indices, words = pa.array(range(len(array)), pa.int32()), array
     return pa.DictionaryArray.from_arrays(indices.cast(kind.index_type), words, ordered=kind.ordered)
+
+
+def most_rows(plan: PhysicalPlan, component: str) -> dict[int, int]:
+    """By number of a stream: of so many rows, its dictionaries have all words; none where there are none."""
+    found: dict[int, int] = {}
+    for stream in plan.logical.component(component).outputs:
+        number = plan.streams.index((component, stream.name))
+        for words in map(_most_words, arrow_schema(stream.schema).types if stream.schema else ()):
+            if words:
+                found[number] = min(words, found.get(number, words))
+    return found
+
+
+def _most_words(kind: Any) -> int:
+    """How many words a dictionary of this type has at most; 0 for another type."""
+    import pyarrow.types as types
+
+    if not types.is_dictionary(kind):
+        return 0
+    return int(2 ** (kind.index_type.bit_width - types.is_signed_integer(kind.index_type)))
 
 
 def _native(kind: Any) -> tuple[type, Callable[[Any], bool]]:

@@ -125,11 +125,9 @@ def _converted(kind: StreamKind, rows: Sequence[Any]) -> Any:
 
     schema = arrow_schema(kind.schema)
     try:
-        columns = [
-            array_of(values, field.type)
-            for field, values in zip(schema, zip(*rows, strict=True), strict=True)
-        ]
+        given = zip(schema.types, zip(*rows, strict=True), strict=True)
+        columns = [array_of(values, column) for column, values in given]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
     except column_errors() as error:
         msg = f"rows of stream {kind.stream!r} of {kind.component!r} that do not fit its Schema: {error}"
         raise ProtocolError(msg) from error
-    return pa.RecordBatch.from_arrays(columns, schema=schema)

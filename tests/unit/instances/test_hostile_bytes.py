@@ -266,6 +266,20 @@ def test_a_frame_that_is_not_what_it_says_is_dropped_and_holds_no_credit(
     assert (counters.missing, counters.maybe_lost) == (0, tuples)
 
 
+def test_rows_that_do_not_fit_the_schema_of_their_stream_end_no_reader_of_columns(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """No emitter of ours sends them."""
+    bench = Bench(KeepsColumns, WORDS)
+    with caplog.at_level(logging.WARNING):
+        for place, row in enumerate([("a", "seven"), ("a",), (7, 7)]):
+            bench.get(PlainCodec().encode([row]), 1, place)
+    assert bench.task.parts.counters.rejected == 3
+    assert "rows of stream 'default' of 'words' that do not fit its Schema" in caplog.text
+    bench.get(BATCH, 3, 3)
+    assert bench.task.component.kept == [["a", 1], ["b", 2], ["c", None]]  # type: ignore[union-attr]
+
+
 NO_ROWS = PlainCodec().encode([])
 NO_COLUMNS = encode_columns(pa.record_batch([[], []], schema=WORDS.arrow), None)
 

@@ -299,3 +299,22 @@ def test_every_grouping_of_columns(seed: int | None) -> None:
     assert [len(part) for part in seen["shuffle"]] == [200, 200]
     assert not keys[0] & keys[1]
     assert len(keys[0] | keys[1]) == 21
+
+
+class ManyWords(Spout):
+    """More words than a dictionary of its type has, all of them in hand at once."""
+
+    outputs: ClassVar[Any] = Schema(word=pa.dictionary(pa.int8(), pa.string()), number=pa.int64())
+
+    def next_tuple(self) -> None:
+        self.emit_many([f"w{number}", number] for number in range(1000))
+        self.finish()
+
+
+def test_rows_of_more_words_than_a_dictionary_has_come_in_several_batches() -> None:
+    builder = TopologyBuilder("words")
+    source = builder.add_spout("source", ManyWords, 1)
+    builder.add_bolt("keep", KeepingColumns, 1, inputs={source: Grouping.SHUFFLE})
+    with TopologyTest(builder) as run:
+        run.run_spouts()
+        assert run.component("keep").seen == list(range(1000))
