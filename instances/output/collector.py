@@ -152,7 +152,7 @@ class Collector:
         self._plain_choices = {
             name: (outlet.width, outlet.choice())
             for name, outlet in self._outlets.items()
-            if not outlet.direct_only and outlet.fitting is None
+            if not outlet.direct_only
         }
 
     def _way(self, plan: PhysicalPlan, stream: int, consumer: Component, edge: Input) -> Way:
@@ -290,6 +290,10 @@ class Collector:
         return PlainWays(
             self._settled, self._emitted, self._thread, outbox.opened, outbox.grown, self._plain_choices
         )
+
+    def fits(self) -> dict[str, Callable[[Sequence[Any]], Row]]:
+        """For streams with a Schema, what fits a row to it; `plain_ways` takes rows that fit."""
+        return {name: outlet.fitting.row for name, outlet in self._outlets.items() if outlet.fitting}
 
     def tell_of_emits(self, hook: EmitHook) -> None:
         """Call this hook for every tuple; from now on none of them uses the fast lane."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import get_ident
 from typing import Any, Protocol
 
@@ -11,7 +11,9 @@ from heronpy.instances.acking.anchored import Anchored, Edges
 from heronpy.instances.acking.edges import random_bits
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.output.channel import Lane
+from heronpy.instances.output.codec import Row
 from heronpy.instances.output.collector import Collector
+from heronpy.instances.output.row_fitting import UnfitError
 from heronpy.kernel.errors import TupleTooLarge
 
 
@@ -89,6 +91,23 @@ def fast_lane(collector: Collector, trees: Trees | None = None) -> FastEmit:  # 
         if too_large is not None:
             raise too_large
         return True
+
+    fits = collector.fits()
+    return _fitting(emit, fits) if fits else emit
+
+
+def _fitting(plain: FastEmit, fits: Mapping[str, Callable[[Sequence[Any]], Row]]) -> FastEmit:
+    """For a component with streams that have a Schema: their rows are fitted first."""
+
+    def emit(values: Sequence[Any], stream: str, anchor: Anchored | None = None, tup_id: Any = None) -> bool:
+        fit = fits.get(stream)
+        if fit is None:
+            return plain(values, stream, anchor, tup_id)
+        try:
+            row = fit(values)
+        except (UnfitError, ValueError):  # a ValueError for a row of another width
+            return False
+        return plain(row, stream, anchor, tup_id)
 
     return emit
 

@@ -54,7 +54,7 @@ class RowFitting:
         self._fits = [column.one_by_one() for column in self._columns]
 
     def row(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        """One row; UnfitError for a value that does not fit."""
+        """One row; UnfitError for a value that does not fit, ValueError for another number of them."""
         return tuple([fit(value) for fit, value in zip(self._fits, row, strict=True)])
 
     def rows(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -7,12 +7,14 @@ import random
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tasks.emitter import Emitter, Uneven
 from support.tasks.plans import edge
 
+from heronpy import Schema
 from heronpy.instances.acking.anchored import Anchored, joining
 from heronpy.instances.acking.roots import Roots
 from heronpy.instances.acking.tracker import Tracker
@@ -33,6 +35,7 @@ ROOT = 1 << 48 | 5
 
 keys = st.sampled_from(["a", "b", "c", "\ud800", 7, 2**70, -1.5, True, None, b"x", ("k", 1)])
 values = st.one_of(st.integers(), st.floats(allow_nan=False), st.lists(st.integers(), max_size=2))
+TYPES = Schema(word=pa.string(), n=pa.float64())
 #: stream, the values, and the id that a spout gives the tuple; two values are what a stream has
 emits = st.tuples(
     st.sampled_from((*STREAMS[:2] * 4, *STREAMS)),
@@ -56,14 +59,21 @@ class Side(Emitter):
     """Emits by the fast lane where it can, or never; gets a little more credit whenever it waits."""
 
     def __init__(
-        self, kinds: Sequence[Any], par: int, credit: int, tracking: Tracking, *, fast: bool
+        self,
+        kinds: Sequence[Any],
+        par: int,
+        credit: int,
+        tracking: Tracking,
+        schema: Schema | None = None,
+        *,
+        fast: bool,
     ) -> None:
         random.seed(par)  # shuffles begin with the same task
         edges = [
             edge(kind, *(("word",) if kind == "fields" else ()), stream=stream)
             for kind, stream in zip(kinds, STREAMS, strict=False)
         ]
-        super().__init__(*edges, par=par, credit_initial=credit, batch_tuples=4)
+        super().__init__(*edges, par=par, credit_initial=credit, batch_tuples=4, schema=schema)
         self._granted = self._step = credit
         self.link.on_pump = self.more
         self.tracking = tracking
@@ -125,6 +135,7 @@ class Side(Emitter):
         return {name: value for name, value in vars(self.counters).items() if not callable(value)}
 
 
+@pytest.mark.parametrize("schema", [None, TYPES], ids=["no schema", "schema"])
 @pytest.mark.parametrize("tracking", TRACKING)
 @given(
     kinds=st.tuples(st.sampled_from(GROUPINGS), st.sampled_from(GROUPINGS)),
@@ -137,11 +148,12 @@ def test_the_fast_lane_does_what_emit_does(
     par: int,
     credit: int,
     tracking: Tracking,
+    schema: Schema | None,
     emitted: list[tuple[str, tuple[Any, ...], int | None]],
 ) -> None:
     """For tuples that are plain and others in turn, in the same lanes."""
-    fast = Side(kinds, par, credit, tracking, fast=True)
-    slow = Side(kinds, par, credit, tracking, fast=False)
+    fast = Side(kinds, par, credit, tracking, schema, fast=True)
+    slow = Side(kinds, par, credit, tracking, schema, fast=False)
     for side in (fast, slow):
         for stream, row, tup_id in emitted:
             side.take(row, stream, tup_id)
@@ -168,6 +180,16 @@ def test_a_tuple_takes_the_fast_lane_if_it_is_plain(tracking: Tracking) -> None:
     for row in (("a", 1), ("b", None), ("c", [1]), (("k", 1), 2)):
         side.take(row, "default", 1)
     assert side.taken == 2, "a list may change before it leaves, and a tuple may hold one"
+
+
+def test_a_row_that_fits_its_schema_takes_the_fast_lane_too() -> None:
+    side = Side(["fields"], 2, 9, "nothing", TYPES, fast=True)
+    for row in (("a", 1.5), (b"b", 2), ("c", None), ("d", "no number"), ("too", 1, "many")):
+        side.take(row, "default", 1)
+    assert side.taken == 3
+    assert len(side.refused) == 2
+    side.drain()
+    assert sorted(map(repr, side.link.values)) == ["['a', 1.5]", "['b', 2.0]", "['c', None]"]
 
 
 def _trees(roots: Roots) -> dict[int, int]:
