@@ -60,6 +60,8 @@ class SplitTime:
         self._pristine = op.watermarks
         #: how far it has come, which is never taken back
         self.reached = BEGINNING
+        #: how much older than the newest a record may be, by what the strategy has found out itself
+        self.lag = self.strategy.lag
         #: what the source said last
         self.said: int | None = None
         self.caught_up = False
@@ -113,7 +115,7 @@ class SplitTime:
 
     def live(self, op: EventTimeOp, now: int) -> bool:
         """Whether its last record was of the present, so that its time can follow the clock."""
-        behind = (op.idle or 0) + self.strategy.lag + _MINUTE
+        behind = (op.idle or 0) + self.lag + _MINUTE
         return self.newest is not None and now - self.newest < behind + self.quiet
 
     def watermark(self, op: EventTimeOp, now: int) -> int:
@@ -124,8 +126,11 @@ class SplitTime:
             found = min(found, self.since.current(now, self.caught_up))
         if self.said is not None:
             found = max(found, self.said)
+        self.lag = self.strategy.lag
+        if self.largest is not None and found > BEGINNING:
+            self.lag = max(self.lag, self.largest - found)
         if self.idle(op) and self.live(op, now):
-            found = max(found, now - self.strategy.lag - (op.idle or 0))
+            found = max(found, now - self.lag - (op.idle or 0))
         self.reached = max(self.reached, found)
         return self.reached
 

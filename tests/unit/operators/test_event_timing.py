@@ -183,6 +183,34 @@ def test_where_data_were_of_the_present_time_follows_the_clock_so_that_the_last_
     assert not any(idle for _, idle in timed.said)
 
 
+class TenBehind(Watermarks):
+    """Says nothing of its lag but by its watermark."""
+
+    def __init__(self) -> None:
+        self._largest = 0
+
+    def on_record(self, time: int) -> None:
+        self._largest = max(self._largest, time)
+
+    def current(self, now: int, caught_up: bool) -> int:
+        return self._largest - 10 * SECOND
+
+
+@pytest.mark.parametrize("watermarks", [TenBehind(), percentile(100)])
+def test_time_that_follows_the_clock_keeps_the_lag_that_the_strategy_has_found(
+    watermarks: Watermarks,
+) -> None:
+    timed = Timed(watermarks, idle=30)
+    for split in "ab":
+        timed.give(split, NOW, NOW - 10, NOW)
+    behind = NOW - timed.watermark()
+    assert 10 <= behind <= 12
+    timed.wait(120)
+    assert timed.watermark() == NOW + 120 - 30 - behind
+    timed.wait(1000)
+    assert timed.watermark() == NOW + 1120 - 30 - behind
+
+
 def test_without_idle_nothing_is_left_out() -> None:
     timed = Timed(BoundedDisorder(0))
     timed.give("a", 100)
