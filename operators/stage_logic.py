@@ -110,9 +110,22 @@ class StageLogic:
             ending()
 
     def clock(self, now: int) -> None:
-        """It is so late, in microseconds since the epoch."""
-        for clock in self._clocks:
-            clock(now)
+        """It is so late, in microseconds since the epoch: what is due is done."""
+        at_once(self.clocking(now))
+
+    def clocking(self, now: int) -> Iterator[None]:
+        """The same, with pauses: many keys may have something to say. Meanwhile the stage takes nothing."""
+        for tell in self._clocks:
+            tell(now)
+        for waiting in self._waiting:
+            yield from waiting.clocking(now)
+        for timing in self._timings.values():
+            timing.clock(now)
+
+    def tell(self, now: int) -> None:
+        """It is so late; what is due for keys waits for `clocking`."""
+        for tell in self._clocks:
+            tell(now)
         for timing in self._timings.values():
             timing.clock(now)
 
@@ -301,7 +314,7 @@ class StageLogic:
                 if not keeps_cells(step):
                     return Processing(op, out, sides, failing, self._state_of(step))
                 timed = TimedProcessing(op, out, sides, failing, self._state_of(step), timed=step.timed)
-                self._clocks.append(timed.clock)
+                self._clocks.append(timed.tell)
                 self._waiting.append(timed)
                 self._watermarks.listen(step.name, timed.advancing)
                 return timed
@@ -336,7 +349,7 @@ class StageLogic:
         core = core_of(rules_of(op), retractions=bool(step.retracted))
         windowing = Windowing(op, core, out, late, failing, self._state_of(step))
         self._windows[step.name] = windowing
-        self._clocks.append(windowing.clock)
+        self._clocks.append(windowing.tell)
         self._waiting.append(windowing)
         self._watermarks.listen(step.name, windowing.advancing)
         return windowing

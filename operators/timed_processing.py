@@ -110,10 +110,14 @@ class TimedProcessing:
         yield from self._firing(self._timers, watermark)
         self._watermark = watermark
 
-    def clock(self, now: int) -> None:
-        """It is so late: alarms fire."""
+    def tell(self, now: int) -> None:
+        """It is so late; alarms wait for `clocking`."""
         self._now = now
-        at_once(self._firing(self._alarms, now))
+
+    def clocking(self, now: int) -> Iterator[None]:
+        """It is so late: alarms fire, with pauses in which the step is not to be called otherwise."""
+        self.tell(now)
+        yield from self._firing(self._alarms, now)
 
     def end(self) -> None:
         """The watermark is at the end of time; alarms that have not come are not waited for."""

@@ -274,10 +274,10 @@ class BoltTask:
         if parts.outbox.overfull and not self._may_go_on():
             self._blocked_at = parts.clock()
             return Turn.BLOCKED
-        if self._begun is not None:
-            self._go_on(self._begun)
-        elif self.timing.busy:
+        if self.timing.busy:  # perhaps in the middle of a frame, of which nothing is taken before
             self.timing.go_on()
+        elif self._begun is not None:
+            self._go_on(self._begun)
         else:
             self._take(parts.inflow.inbox.popleft())
         parts.outbox.flush_due()

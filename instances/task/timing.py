@@ -18,24 +18,24 @@ MICROSECONDS = 1_000_000
 class Timing:
     """Calls `on_watermark` and `on_clock`; for a bolt that has no such hook, watermarks are passed on.
 
-    `on_watermark` does what is due and then says how far the task has come. It may be a generator: it is
-    resumed once a turn, so that sockets are served, and nothing of the inbox is taken meanwhile.
+    `on_watermark` does what is due and then says how far the task has come. Both may be generators: one is
+    resumed once a turn, so that sockets are served, and no tuple is processed meanwhile.
     """
 
     def __init__(self, bolt: Bolt, parts: TaskWiring) -> None:
         self._parts = parts
         self._input = parts.input_time
         self._on_watermark: Callable[[int, bool], Any] = getattr(bolt, "on_watermark", self._pass_on)
-        self._on_clock: Callable[[int], None] | None = getattr(bolt, "on_clock", None)
+        self._on_clock: Callable[[int], Any] | None = getattr(bolt, "on_clock", None)
         self._next_due: Callable[[], int | None] | None = getattr(bolt, "due", None)
-        #: what on_watermark() has left to do
+        #: what on_watermark() or on_clock() has left to do
         self._firing: Iterator[None] | None = None
         #: when on_clock() is to be called next, by the wall clock
         self._due: int | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether on_watermark() has more to do."""
+        """Whether one of them has more to do."""
         return self._firing is not None
 
     def begin(self) -> None:
@@ -69,7 +69,9 @@ class Timing:
     def _call(self) -> None:
         self._parts.counters.other_calls += 1
         self.finish()  # a change of plan came between
-        left = self._on_watermark(self._input.floor, self._input.idle)
+        self._begin(self._on_watermark(self._input.floor, self._input.idle))
+
+    def _begin(self, left: Iterator[None] | None) -> None:
         if left is not None:
             self._firing = left
             self._step(left)
@@ -95,7 +97,7 @@ class Timing:
         now = self._now()
         if now >= self._due:
             self._parts.counters.other_calls += 1
-            self._on_clock(now)
+            self._begin(self._on_clock(now))
             self.look()
 
     def patience(self, longest: float, *, may_call: bool) -> float:

@@ -118,23 +118,23 @@ class Windowing:
         if watermark == END:
             yield from [(END, key) for key in self.states]
 
+    def tell(self, now: int) -> None:
+        """It is so late; triggers that go by processing time wait for `clocking`."""
+        self.now = now
+
     def clock(self, now: int) -> None:
         """It is so late: triggers that go by processing time speak."""
-        self.now = now
+        at_once(self.clocking(now))
+
+    def clocking(self, now: int) -> Iterator[None]:
+        """The same, with pauses in which the step is not to be called otherwise."""
+        self.tell(now)
         results = Flowing(self._out)
-        for time, key in self._alarms.due(now):
-            state = self.states.get(key)
-            if state is None:
-                continue
-            fired: list[Fired] = []
-            wake = state.wake
-            if state.alarm <= time:
-                try:
-                    self._core.clock(state, self._watermark_of(key), now, fired)
-                except Exception as error:
-                    raise self._failing.for_key(error, key) from error
-                results.add(self._results(key, fired))
-            self._settle(key, state, wake, NEVER)  # an alarm that was put off is entered again
+        for number, (time, key) in enumerate(self._alarms.due(now), 1):
+            self._ring(key, time, results)
+            if number % KEYS_AT_ONCE == 0:
+                results.flush()
+                yield
         results.flush()
 
     def end(self) -> None:
@@ -162,6 +162,20 @@ class Windowing:
             raise self._failing.for_key(error, key) from error
         results.add(self._results(key, fired))
         self._settle(key, state, NEVER, alarm)
+
+    def _ring(self, key: Hashable, time: int, results: Flowing) -> None:
+        state = self.states.get(key)
+        if state is None:
+            return
+        fired: list[Fired] = []
+        wake = state.wake
+        if state.alarm <= time:
+            try:
+                self._core.clock(state, self._watermark_of(key), self.now, fired)
+            except Exception as error:
+                raise self._failing.for_key(error, key) from error
+            results.add(self._results(key, fired))
+        self._settle(key, state, wake, NEVER)  # an alarm that was put off is entered again
 
     def _settle(self, key: Hashable, state: Any, wake: int, alarm: int) -> None:
         """Enter what the state waits for, if that is new; forget a key without windows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from heronpy.operators.event_timing import ALL, SplitTime
@@ -56,8 +57,8 @@ class TimeGivingStageBolt(KeepsNotes, TimedStageBolt):
         self._logic.arrives(ALL, None, caught_up=False)
         super().process_batch(tuples)
 
-    def on_clock(self, now: int) -> None:
-        super().on_clock(now)
+    def on_clock(self, now: int) -> Iterator[None]:
+        yield from super().on_clock(now)
         if self._look_at is None or now < self._look_at:
             return
         self._look_at = now + _LOOK

@@ -35,7 +35,7 @@ class TimedStageBolt(StageBolt):
     def process_batch(self, tuples: list[Tuple]) -> None:
         self._judge()
         if self._logic.goes_by_clock:
-            self._logic.clock(self.delegate.processing_time())
+            self._logic.tell(self.delegate.processing_time())
         super().process_batch(tuples)
         self._say()
 
@@ -45,10 +45,10 @@ class TimedStageBolt(StageBolt):
         yield from self._logic.advancing_all(max(at, self._saved), idle=idle)
         self._say(anew=True)
 
-    def on_clock(self, now: int) -> None:
-        """Processing time has come to what was due."""
+    def on_clock(self, now: int) -> Iterator[None]:
+        """Processing time has come to what was due. Sockets are served in the pauses."""
         self._judge()
-        self._logic.clock(now)
+        yield from self._logic.clocking(now)
         self._say()
 
     def due(self) -> int | None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from heronpy import Bolt, Grouping, Spout, Topology
+from heronpy.instances.execution.turn import Turn
 from heronpy.kernel.flow.watermarks import END
 from heronpy.testing import TopologyTest
 
@@ -148,6 +149,46 @@ def test_a_bolt_is_called_when_its_next_alarm_is_due() -> None:
         run.send("alarms", ["a", 9 * SECOND + SECOND // 2])
         run.advance("30s")
         assert run.component("alarms").rang == [9 * SECOND + SECOND // 2, 10 * SECOND, 20 * SECOND]
+
+
+class Portions(Bolt):
+    """Has much to do at one time of day."""
+
+    def initialize(self, config: dict[str, Any], context: Any) -> None:
+        self._due: int | None = 10 * SECOND
+        self.done: list[str] = []
+
+    def process(self, tup: Any) -> None:
+        self.done.append(tup.values[0])
+
+    def due(self) -> int | None:
+        return self._due
+
+    def on_clock(self, now: int) -> Iterator[None]:
+        self._due = None
+        for portion in ("one", "two", "three"):
+            self.done.append(portion)
+            yield
+
+
+class InPortions(Topology):
+    clicks = Clicks.spec()
+    portions = Portions.spec(inputs=[clicks])
+
+
+def test_what_is_due_may_take_several_turns_and_tuples_come_behind_it() -> None:
+    Clicks.script = []
+    with TopologyTest(InPortions) as run:
+        run.advance("9s")
+        tasks = run._tasks
+        assert tasks is not None
+        (task,) = tasks.tasks_of("portions")
+        run.clock.advance(1.0)
+        assert task.loop.turn() is Turn.MORE
+        assert run.component("portions").done == ["one", "two"]
+        run.send("portions", ["a", 1])
+        run.advance("1s")
+        assert run.component("portions").done == ["one", "two", "three", "a"]
 
 
 class Many(Spout):
