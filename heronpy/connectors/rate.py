@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,10 @@ class RateReader(TurnReader[int]):
     def __init__(self, source: RateSource, clock: Callable[[], float]) -> None:
         super().__init__()
         self._source, self._clock = source, clock
+
+    def assign(self, positions: Mapping[str, Any]) -> None:
+        self.close()  # the time in which splits were on their way is not made up for
+        super().assign(positions)
 
     def open_split(self, split: str, position: Any) -> SplitReader[int]:
         source, part = self._source, int(split)

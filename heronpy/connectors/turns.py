@@ -24,6 +24,16 @@ class SplitReader(abc.ABC, Generic[T_co]):
         """Let go of files."""
 
 
+class _Ended(SplitReader[Any]):
+    """A split that had ended when the reader was assigned anew: it says so again."""
+
+    def __init__(self, split: str, position: Any) -> None:
+        self._split, self._position = split, position
+
+    def read(self, most: int) -> Chunk[Any]:  # noqa: ARG002 - has nothing
+        return Chunk(self._split, [], self._position, ended=True)
+
+
 class TurnReader(Reader[T_co]):
     """Base of readers that handle each split apart: a subclass says how one is opened.
 
@@ -35,6 +45,8 @@ class TurnReader(Reader[T_co]):
         self._at_once = at_once
         self._waiting: deque[tuple[str, Any]] = deque()
         self._turns: deque[tuple[str, SplitReader[T_co]]] = deque()
+        #: split → the position behind what it has given; also of those that have ended
+        self._behind: dict[str, Any] = {}
         #: splits that had nothing at the last poll
         self._silent: list[str] = []
 
@@ -43,13 +55,26 @@ class TurnReader(Reader[T_co]):
         """A split from a position; None is its beginning."""
 
     def assign(self, positions: Mapping[str, Any]) -> None:
+        """Splits that stay go on as they are: what is not in its position, a split reader may yet know."""
+        stays = {
+            split
+            for split, position in positions.items()
+            if split in self._behind and self._behind[split] == position
+        }
+        kept = [(split, reader) for split, reader in self._turns if split in stays]
+        ended = stays - {split for split, _ in self._turns}
+        self._turns = deque(turn for turn in self._turns if turn[0] not in stays)
         self.close()
-        self._waiting.extend(positions.items())
+        self._turns.extend(kept)
+        self._turns.extend((split, _Ended(split, positions[split])) for split in positions if split in ended)
+        self._behind = {split: positions[split] for split in stays}
+        self._waiting.extend((split, at) for split, at in positions.items() if split not in stays)
 
     def poll(self, most: int) -> Chunk[T_co] | None:
         while self._waiting and len(self._turns) < self._at_once:
             split, position = self._waiting.popleft()
             self._turns.append((split, self.open_split(split, position)))
+            self._behind[split] = position
         self._silent = []
         for _ in range(len(self._turns)):
             split, reader = self._turns[0]
@@ -60,6 +85,7 @@ class TurnReader(Reader[T_co]):
             else:
                 self._turns.rotate(-1)
             if chunk is not None:
+                self._behind[split] = chunk.position
                 return chunk
             self._silent.append(split)
         return None
@@ -69,6 +95,7 @@ class TurnReader(Reader[T_co]):
 
     def close(self) -> None:
         self._waiting.clear()
+        self._behind.clear()
         self._silent = []
         while self._turns:
             self._turns.pop()[1].close()

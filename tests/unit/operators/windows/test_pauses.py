@@ -34,9 +34,7 @@ def test_windows_of_many_keys_speak_by_the_clock_in_portions() -> None:
     script = WindowScript(op_of(tumbling("10s"), trigger=every("1m")))
     for key in range(KEYS):
         script.record(SECOND, key, key)
-    made = []
-    for _ in script.step.clocking(60 * SECOND):
-        made.append(len(script.made))
+    made = [len(script.made) for _ in script.step.clocking(60 * SECOND)]
     assert made == [KEYS_AT_ONCE * portion for portion in range(1, 6)]
     assert [(result.key, result.value) for result in script.results()] == [(key, key) for key in range(KEYS)]
 
