@@ -118,7 +118,7 @@ class ComponentTime(msgspec.Struct, frozen=True, kw_only=True):
     lag: float | None = None
     #: whether all of its input is over
     ended: bool = False
-    #: the task that keeps it back, and why if that is known: a split, calls under way
+    #: the task that keeps it back, and why if that is known: a split, or what a component says
     held_by: str = ""
 
 

@@ -77,12 +77,12 @@ def test_a_hold_in_between_ends_the_chain_if_its_own_work_is_what_is_behind() ->
     times = {
         1: began(990 * SECOND),
         2: began(990 * SECOND),
-        3: said(990 * SECOND, 900 * SECOND, waits_for=1, held_by="map_async: 12 calls under way"),
+        3: said(990 * SECOND, 900 * SECOND, waits_for=1, held_by="12 orders without price"),
         4: said(900 * SECOND, waits_for=3),
         5: said(900 * SECOND, waits_for=3),
     }
     found = {one.component: one.held_by for one in low_watermarks(chain(), times, NOW)}
-    assert found == {"clicks": "", "parse": "clicks[0]", "count": "parse[0] map_async: 12 calls under way"}
+    assert found == {"clicks": "", "parse": "clicks[0]", "count": "parse[0] 12 orders without price"}
 
 
 def test_what_is_unknown_is_named_and_what_has_ended_waits_for_nobody() -> None:
