@@ -114,8 +114,12 @@ class TimedProcessing:
         """It is so late; alarms wait for `clocking`."""
         self._now = now
 
+    def clock(self, now: int) -> None:
+        """It is so late: alarms fire."""
+        at_once(self.clocking(now))
+
     def clocking(self, now: int) -> Iterator[None]:
-        """It is so late: alarms fire, with pauses in which the step is not to be called otherwise."""
+        """The same, with pauses in which the step is not to be called otherwise."""
         self.tell(now)
         yield from self._firing(self._alarms, now)
 
