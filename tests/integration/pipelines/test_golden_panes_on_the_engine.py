@@ -1,6 +1,8 @@
-"""The golden panes through real processes: all examples that need no clock set by hand, and one by the clock.
+"""The golden panes through real processes.
 
-Where windows speak by the clock, how often they do depends on the moment; what they say adds up all the same.
+Where windows speak by the clock, the source waits for each pane before it goes on, so that all come as they
+are in the table. In one example it does not wait: how often windows speak then depends on the moment, and
+what they say adds up all the same.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ import json
 import re
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.pipelines.golden_panes import GUESSED, PERFECT, RECORDS
+from support.pipelines.golden_panes import GOLDEN, GUESSED, MINUTES, PERFECT, RECORDS, SESSIONS, Golden, table
 from support.pipelines.window_script import at
 from support.running.engine import TOPOLOGIES, Engine
 
@@ -55,6 +58,64 @@ def script(watermarks: list[tuple[str, str]]) -> list[list[int]]:
     steps = [(at(when), 0, [at(watermark)]) for when, watermark in watermarks]
     steps += [(at(arrival), 1, [at(time), value]) for time, arrival, value in RECORDS]
     return [[step[0] // 1_000_000, *step[1:]] for *_, step in sorted(steps)]
+
+
+#: what windows by the clock show, minute by minute
+BY_THE_CLOCK: dict[str, Golden] = {
+    "2a-accumulating": GOLDEN["2a everything every minute, accumulating"],
+    "2a-discarding": GOLDEN["2a everything every minute, discarding"],
+    "3": GOLDEN["3 fixed every minute"],
+    "5-accumulating": GOLDEN["5 early, on time and late, accumulating"],
+    "5-discarding": GOLDEN["5 discarding"],
+    "5-retracting": GOLDEN["5 retracting"],
+    "6": SESSIONS,
+}
+
+
+def panes_of(example: Golden) -> list[tuple[int, str]]:
+    """Each pane with the second at which it is shown."""
+    lines = (line.split(": ", 1) for line in example[3])
+    return [(at(when) // 1_000_000, pane) for when, panes in lines for pane in panes.split(", ")]
+
+
+def moments(example: Golden) -> list[dict[str, Any]]:
+    """What comes between two ticks of the clock, up to a watermark or what a record at once has shown; and
+    how many panes have been seen before."""
+    _, watermarks, _, _ = example
+    events: list[tuple[int, int, Any]] = [(at(minute) // 1_000_000, 0, None) for minute in MINUTES]
+    events += [(at(when) // 1_000_000, 1, at(said) // 1_000_000) for when, said in watermarks]
+    events += [(at(come) // 1_000_000, 2, [at(time) // 1_000_000, value]) for time, come, value in RECORDS]
+    panes, made = panes_of(example), list[dict[str, Any]]()
+    seen, records = 0, list[Any]()
+    for now, kind, what in sorted(events, key=lambda event: event[:2]):
+        if kind == 2:
+            records.append(what)
+        # at one instant the tick is before the watermark, and shows nothing on time
+        shown = sum(when < now or (when == now and (kind > 0 or pane[-1] != "o")) for when, pane in panes)
+        if kind == 1 or (shown > seen and records):
+            made.append({"after": seen, "records": records, "watermark": what if kind == 1 else None})
+            records = []
+        seen = shown
+    return [*made, {"after": len(panes), "records": [], "watermark": None}]
+
+
+def test_the_engine_shows_the_golden_panes_that_the_clock_asks_for(engine: Engine, tmp_path: Path) -> None:
+    scripts = {way: moments(example) for way, example in BY_THE_CLOCK.items()}
+    engine.ok(
+        "run", str(TOPOLOGIES / "golden_panes_by_the_clock.py"), str(tmp_path), json.dumps(scripts),
+        "--runner", "engine", "--set", "topology.fuse=container",
+        # a watermark leaves before the records behind it, however fast they come
+        "--set", "watermark.interval=0s", "--set", "watermark.per_receiver=0s",
+    )  # fmt: skip
+
+    def seen(way: str) -> list[str]:
+        results = [eval(line, NAMES) for line in (tmp_path / way).read_text().splitlines()]
+        (line,) = table([(0, result) for result in results], ends=way == "6")
+        return line.removeprefix("00:00: ").split(", ")
+
+    expected = {way: [pane for _, pane in panes_of(example)] for way, example in BY_THE_CLOCK.items()}
+    assert {way: seen(way) for way in BY_THE_CLOCK} == expected
+    assert engine.leftovers() == []
 
 
 def test_the_engine_shows_the_golden_panes(engine: Engine, tmp_path: Path) -> None:
