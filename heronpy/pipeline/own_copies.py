@@ -39,7 +39,7 @@ def own_copy(value: A) -> A:
 
 
 def _is_fixed(value: Any) -> bool:
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _PLAIN or isinstance(value, Enum):
         return True
     if kind in (tuple, frozenset):
@@ -59,7 +59,7 @@ def _each_fixed(values: Iterable[Any]) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _fields_of(kind: type) -> tuple[str, ...] | None:
+def _fields_of(kind: Any) -> tuple[str, ...] | None:
     """The names of what a value of the type has, if it always has the same in it; None: that may change."""
     if issubclass(kind, msgspec.Struct):
         return kind.__struct_fields__ if kind.__struct_config__.frozen else None

@@ -293,3 +293,31 @@ def befall(run: PipelineTest, mishap: str) -> None:
             run.crash(step)
         case ["rescale", tasks]:
             run.rescale("counts", int(tasks))
+
+
+def set_alarm(seen: list[str], name: str, context: Context[str]) -> list[str]:
+    context.alarm("10s")
+    return []
+
+
+def ring_at(seen: list[str], timer: Timer, context: Context[str]) -> list[tuple[str, datetime]]:
+    return [(context.key, context.timestamp)]
+
+
+@pytest.mark.parametrize("fault", [(), (("checkpoint",), ("crash", "ring"), ("rescale", "ring", 3))])
+def test_an_alarm_that_no_watermark_has_preceded_goes_into_the_window_of_its_record(
+    fault: tuple[tuple[Any, ...], ...],
+) -> None:
+    """One of two splits is silent, so there is no watermark when the alarm rings."""
+    p = Pipeline("bells")
+    timed = p.read(sources.items(list[str]()), name="clicks").event_time(lambda _: 0, unit="s", lag="0s")
+    rung = timed.key_by(str.lower, name="name").process(list[str], set_alarm, on_timer=ring_at, name="ring")
+    rung.window(tumbling("1m")).count(name="count").write(sinks.printed())
+    with PipelineTest(p, par=2, splits=2) as run:
+        run.feed("clicks", at("12:00:10", "ann"), split="0")
+        run.script(fault)
+        run.advance("11s")
+        assert run.results("ring") == [("ann", NOON + timedelta(seconds=10))]
+        assert run.panes("count") == []
+        run.finish("clicks")
+        assert run.panes("count") == [on_time(None, 1, "12:00", "12:01")]
