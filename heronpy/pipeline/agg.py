@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from heronpy.kernel.errors import UserError
-from heronpy.pipeline.own_copies import own_copy
+from heronpy.kernel.own_copies import own_copy
 
 T = TypeVar("T")
 A = TypeVar("A")

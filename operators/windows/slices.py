@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from heronpy.kernel.own_copies import own_copy
 from heronpy.operators.kept import Kept
 from heronpy.operators.windows.sliding_totals import Deducted, TwoStacks, changes_left, inexact
 from heronpy.operators.windows.window_panes import IN_TIME, NEVER, Element, Fired, WindowPartial, WindowRules
-from heronpy.pipeline.own_copies import own_copy
 from heronpy.pipeline.times import END
 from heronpy.pipeline.triggers import AtWatermark
 from heronpy.pipeline.windows import AlignedWindows, Bounds

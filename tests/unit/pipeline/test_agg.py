@@ -103,6 +103,20 @@ def test_no_aggregates_are_refused() -> None:
         agg.of()
 
 
+def test_a_fold_of_what_cannot_change_copies_nothing() -> None:
+    total: Aggregate[int, Any, Any] = agg.fold(lambda: (0, 0), lambda a, n: (a[0] + 1, a[1] + n))
+    accumulator = total.add(total.create(), 5)
+    assert total.finish(accumulator) is accumulator
+
+
+def test_an_accumulator_that_is_not_used_any_more_is_the_result() -> None:
+    listed: Aggregate[int, Any, Any] = agg.fold(list[int], lambda kept, n: [*kept, n])
+    kept = [1]
+    assert listed.closed(kept) is kept
+    assert listed.finish(kept) == kept
+    assert listed.finish(kept) is not kept
+
+
 def test_the_examples_in_the_docstrings_are_true() -> None:
     assert doctest.testmod(agg).failed == 0
     assert doctest.testmod(agg).attempted > 10

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from heronpy.pipeline import Aggregate, Result, agg
-from heronpy.pipeline.own_copies import own_copy
+from heronpy.kernel.own_copies import own_copy
+from heronpy.pipeline import Result
 
 
 class Colour(enum.Enum):
@@ -102,17 +102,3 @@ def test_attributes_beside_the_values_are_copied_too() -> None:
     tagged.tag.append("new")
     assert copies[0].tag == ["old"]
     assert copies[1] is not loose
-
-
-def test_a_fold_of_what_cannot_change_copies_nothing() -> None:
-    total: Aggregate[int, Any, Any] = agg.fold(lambda: (0, 0), lambda a, n: (a[0] + 1, a[1] + n))
-    accumulator = total.add(total.create(), 5)
-    assert total.finish(accumulator) is accumulator
-
-
-def test_an_accumulator_that_is_not_used_any_more_is_the_result() -> None:
-    boxed: Aggregate[int, Any, Any] = agg.fold(Box, lambda box, n: Box([*box.values, n]))
-    box = Box([1])
-    assert boxed.closed(box) is box
-    assert boxed.finish(box) == box
-    assert boxed.finish(box) is not box
