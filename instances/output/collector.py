@@ -13,13 +13,13 @@ from heronpy.instances.acking.anchored import Edges, EdgesOf
 from heronpy.instances.counters import Counters
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
+from heronpy.instances.output.columns.row_fitting import RowFitting, UnfitError, unfit
 from heronpy.instances.output.filling import fill, fill_columns
 from heronpy.instances.output.groupings import make_grouping
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.groupings.direct import Direct
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.output.rerouting import Rerouting, Way
-from heronpy.instances.output.row_fitting import RowFitting, UnfitError, unfit
 from heronpy.kernel.errors import TopologyError, TupleTooLarge, did_you_mean
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.flow.column_split import rows_of

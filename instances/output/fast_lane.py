@@ -13,7 +13,7 @@ from heronpy.instances.acking.roots import Roots
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
 from heronpy.instances.output.collector import Collector
-from heronpy.instances.output.row_fitting import UnfitError
+from heronpy.instances.output.columns.row_fitting import UnfitError
 from heronpy.kernel.errors import TupleTooLarge
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from heronpy.instances.exposure import Exposure
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.channel import Channel, Lane
-from heronpy.instances.output.column_lane import ColumnLane
+from heronpy.instances.output.columns.column_lane import ColumnLane
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 
 

@@ -14,12 +14,12 @@ from heronpy.instances.link import Link
 from heronpy.instances.near_rows import FindNear, nobody_near
 from heronpy.instances.output.channel import Channel, Lane, Mover
 from heronpy.instances.output.codec import Codec
+from heronpy.instances.output.columns.row_fitting import most_rows
 from heronpy.instances.output.following import Following
 from heronpy.instances.output.hold_ups import HoldUps
 from heronpy.instances.output.open_lanes import OpenLanes
 from heronpy.instances.output.overfull import Overfull
 from heronpy.instances.output.payloads import anchors_of, packed, too_large
-from heronpy.instances.output.row_fitting import most_rows
 from heronpy.instances.output.settling import Settling
 from heronpy.instances.positions import Sent
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch

@@ -8,7 +8,7 @@ from heronpy.instances.acking.ack_codec import encode_anchored
 from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.near_rows import NearColumns, NearRows, Payload
 from heronpy.instances.output.codec import Codec
-from heronpy.instances.output.column_codec import encode_columns
+from heronpy.instances.output.columns.column_codec import encode_columns
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.flow.frame import ANCHORED, DATA

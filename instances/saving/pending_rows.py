@@ -12,9 +12,9 @@ from heronpy.column_schema import arrow_schema
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Codec, Row
 from heronpy.instances.output.collector import Collector
-from heronpy.instances.output.column_codec import decode_columns, encode_columns, is_columns
+from heronpy.instances.output.columns.column_codec import decode_columns, encode_columns, is_columns
+from heronpy.instances.output.columns.row_fitting import RowFitting, UnfitError, type_of, unfit
 from heronpy.instances.output.outbox import Outbox
-from heronpy.instances.output.row_fitting import RowFitting, UnfitError, type_of, unfit
 from heronpy.kernel.errors import ProtocolError, TopologyError
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.plans import DeclaredStream, PhysicalPlan

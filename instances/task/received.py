@@ -11,8 +11,8 @@ from heronpy.instances.acking.ack_codec import decode_anchored, decode_joined
 from heronpy.instances.acking.anchored import TrackedId, divided, tracked
 from heronpy.instances.near_rows import NearColumns, NearRows, Payload
 from heronpy.instances.output.codec import Codec
-from heronpy.instances.output.column_codec import decode_columns, is_columns
-from heronpy.instances.output.row_fitting import array_of, column_errors
+from heronpy.instances.output.columns.column_codec import decode_columns, is_columns
+from heronpy.instances.output.columns.row_fitting import array_of, column_errors
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.column_split import rows_of
 from heronpy.kernel.flow.frame import ANCHORED, Prefix

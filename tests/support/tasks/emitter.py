@@ -13,7 +13,7 @@ from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.output.collector import Collector
-from heronpy.instances.output.column_codec import decode_columns, is_columns
+from heronpy.instances.output.columns.column_codec import decode_columns, is_columns
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.instances.output.outbox import Outbox
 from heronpy.kernel.flow.column_split import rows_of

@@ -20,7 +20,7 @@ from heronpy import Bolt, Schema
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec, SerializerCodec
-from heronpy.instances.output.column_codec import encode_columns
+from heronpy.instances.output.columns.column_codec import encode_columns
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.column_split import rows_of

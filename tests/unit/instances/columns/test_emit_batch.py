@@ -18,7 +18,7 @@ from support.tasks.plans import edge
 from heronpy import Schema
 from heronpy.instances.acking.anchored import divided, joined, pairs, tracked
 from heronpy.instances.acking.edges import random_edges, xor_of
-from heronpy.instances.output.column_codec import decode_columns, encode_columns, is_columns
+from heronpy.instances.output.columns.column_codec import decode_columns, encode_columns, is_columns
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.errors import ProtocolError, TopologyError, TupleTooLarge
 from heronpy.kernel.flow.frame import DATA, SIGNAL

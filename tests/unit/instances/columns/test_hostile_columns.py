@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.faults.hostile_bytes import judge, mutations
 
-from heronpy.instances.output.column_codec import decode_columns, encode_columns
+from heronpy.instances.output.columns.column_codec import decode_columns, encode_columns
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.flow.column_split import rows_of
 

@@ -14,7 +14,7 @@ from support.tasks.plans import edge
 
 from heronpy import Schema
 from heronpy.instances.output.codec import PlainCodec
-from heronpy.instances.output.column_codec import encode_columns
+from heronpy.instances.output.columns.column_codec import encode_columns
 from heronpy.instances.saving.pending_rows import ROWS, PendingRows, encode_unsent, put_back
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.flow.batches import ColumnBatch

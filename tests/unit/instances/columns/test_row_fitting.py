@@ -14,8 +14,8 @@ from support.tasks.plans import edge
 from support.unlike_values import KEYS, NOON, OTHERS, UNFIT, UTC_NOON
 
 from heronpy import Bolt, Grouping, Schema, Spout, Stream, Topology, TopologyBuilder
+from heronpy.instances.output.columns.row_fitting import RowFitting, UnfitError, array_of
 from heronpy.instances.output.fast_lane import fast_lane
-from heronpy.instances.output.row_fitting import RowFitting, UnfitError, array_of
 from heronpy.kernel.errors import TopologyError
 from heronpy.kernel.flow.column_keys import key_groups
 from heronpy.kernel.flow.keys import key_group
