@@ -20,8 +20,8 @@ from heronpy.pipeline.triggers import at_watermark, every
 from heronpy.pipeline.watermarks import SOURCE
 
 folder, script = Path(sys.argv[1]), json.loads(sys.argv[2])
-#: a minute of the examples, in seconds
-MINUTE = 0.75
+#: a minute of the examples, in seconds: two thirds of it are for what stands between a record and its watermark
+MINUTE = 2.5
 
 
 @dataclass(frozen=True)
