@@ -20,7 +20,7 @@ from heronpy.pipeline.triggers import at_watermark, every
 from heronpy.pipeline.watermarks import SOURCE
 
 folder, script = Path(sys.argv[1]), json.loads(sys.argv[2])
-#: a minute of the examples, in seconds: two thirds of it are for what stands between a record and its watermark
+#: a minute of the examples, in seconds: the machine may stall for two thirds of it
 MINUTE = 2.5
 
 
