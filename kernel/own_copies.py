@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import itertools
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
@@ -25,6 +26,7 @@ _PLAIN: Final[frozenset[type]] = frozenset(
         *(date, datetime, time, timedelta),
     }
 )
+_TUPLES: Final[frozenset[type]] = frozenset({tuple, frozenset})
 #: if nothing that is in them can change, a new one with the same in it will do
 _FLAT: Final[frozenset[type]] = frozenset({list, set, dict, deque, Counter, defaultdict, OrderedDict})
 
@@ -35,15 +37,19 @@ def own_copy(value: A) -> A:
         return value
     if type(value) in _FLAT and _all_fixed(value):
         return copy.copy(value)
-    return copy.deepcopy(value)
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:
+        msg = f"a result is a copy of its accumulator, and this {type(value).__name__} has none: {error}"
+        raise TypeError(msg) from error
 
 
 def _is_fixed(value: Any) -> bool:
     kind: Any = type(value)
     if kind in _PLAIN or isinstance(value, Enum):
         return True
-    if kind in (tuple, frozenset):
-        return all(map(_is_fixed, value))
+    if kind in _TUPLES:
+        return _each_fixed(value)
     fields = _fields_of(kind)
     return fields is not None and all(_is_fixed(getattr(value, field)) for field in fields)
 
@@ -55,7 +61,12 @@ def _all_fixed(container: Any) -> bool:
 
 
 def _each_fixed(values: Iterable[Any]) -> bool:
-    return _PLAIN.issuperset(map(type, values)) or all(map(_is_fixed, values))
+    kinds = set(map(type, values))
+    if kinds <= _PLAIN:
+        return True
+    if kinds <= _TUPLES:  # as records often are: without a call for each
+        return _each_fixed(list(itertools.chain.from_iterable(values)))
+    return all(map(_is_fixed, values))
 
 
 @functools.lru_cache(maxsize=1024)

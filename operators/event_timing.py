@@ -115,7 +115,7 @@ class SplitTime:
 
     def live(self, op: EventTimeOp, now: int) -> bool:
         """Whether its last record was of the present, so that its time can follow the clock."""
-        behind = (op.idle or 0) + self.lag + _MINUTE
+        behind = (op.idle or 0) + self.strategy.lag + _MINUTE
         return self.newest is not None and now - self.newest < behind + self.quiet
 
     def watermark(self, op: EventTimeOp, now: int) -> int:

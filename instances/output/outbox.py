@@ -385,8 +385,7 @@ class Outbox:
     def _ask(self, channel: Channel, now: float) -> None:
         channel.heard_at = now
         # a receiver that has granted us anything knows what our predecessors took along
-        words = () if channel.spending.limit else self._sent.last_words(channel.task)
-        said = LastWord.encode_all(words)
+        said = LastWord.encode_all(() if channel.spending.limit else self._sent.last_words(channel.task))
         self._link.send(*self._sender.frame(PROBE, channel.task, said, position=channel.spending.sent))
 
     def _note(self, channel: Channel, leaving: int = 0) -> None:
@@ -460,11 +459,13 @@ class Outbox:
     def _send_batch(self, lane: Lane, batch: RowBatch | ColumnBatch) -> None:
         """Send the first rows of a lane, which are taken out of it as they leave."""
         rows, channel = batch.rows, lane.channel
+        if self._most_rows and not lane.columns and 0 < self._most_rows.get(lane.stream, 0) < len(rows):
+            self._send_halves(lane, batch, 0)
+            return
         near = self._near(channel.task)
         payload, kind = packed(batch, self.codec, near=near is not None)
         size = len(payload)
-        most = self._most_rows.get(lane.stream, 0) if self._most_rows and not lane.columns else 0
-        if 0 < most < len(rows) or (near is None and size + PREFIX_BYTES > self._settings.frame_bytes):
+        if near is None and size + PREFIX_BYTES > self._settings.frame_bytes:
             self._send_halves(lane, batch, size)
             return
         # as it is when these have left, for the process may end at any moment
@@ -486,8 +487,7 @@ class Outbox:
 
     def _fitting(self, count: int, size: int) -> int:
         """How many rows make a full batch, when `count` of them take `size` bytes."""
-        fitting = self._settings.batch_bytes * count // max(size, 1)
-        return min(max(fitting, 1), self._settings.batch_tuples)
+        return min(max(self._settings.batch_bytes * count // max(size, 1), 1), self._settings.batch_tuples)
 
     def _send_halves(self, lane: Lane, batch: RowBatch | ColumnBatch, size: int) -> None:
         if len(batch.rows) == 1:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from typing_extensions import override
+
 from heronpy.operators.event_timing import ALL, SplitTime
 from heronpy.stages.tasks.timed_bolt import TimedStageBolt
 from heronpy.state import KeepsNotes
-from heronpy.tuple import Tuple
 
 if TYPE_CHECKING:
     from heronpy.context import TopologyContext
@@ -53,13 +54,13 @@ class TimeGivingStageBolt(KeepsNotes, TimedStageBolt):
         self._logic.advance_all(self._saved)
         self._say()
 
-    def process_batch(self, tuples: list[Tuple]) -> None:
+    @override
+    def _arrive(self) -> None:
         self._logic.arrives(ALL, None, caught_up=False)
-        super().process_batch(tuples)
 
     def on_clock(self, now: int) -> Iterator[None]:
         yield from super().on_clock(now)
-        if self._look_at is None or now < self._look_at:
+        if self._look_at is None or 0 < self._look_at - now <= _LOOK:
             return
         self._look_at = now + _LOOK
         if not self.delegate.has_input:  # what waits for a task that is slow is no silence
@@ -69,7 +70,10 @@ class TimeGivingStageBolt(KeepsNotes, TimedStageBolt):
 
     def due(self) -> int | None:
         """The processing time for which a step waits, or at which the task looks whether it is idle."""
-        return min((time for time in (super().due(), self._look_at) if time is not None), default=None)
+        look_at, now = self._look_at, self.delegate.processing_time()
+        if look_at is not None and look_at - now > _LOOK:
+            look_at = now  # the clock has been set back
+        return min((time for time in (super().due(), look_at) if time is not None), default=None)
 
     def held_by(self) -> str | None:
         """For how long the task has had nothing, in words, if it is waited for."""

@@ -36,8 +36,12 @@ class TimedStageBolt(StageBolt):
         self._judge()
         if self._logic.goes_by_clock:
             self._logic.tell(self.delegate.processing_time())
+        self._arrive()
         super().process_batch(tuples)
         self._say()
+
+    def _arrive(self) -> None:
+        """Rows are about to be taken, and the steps know how late it is."""
 
     def on_watermark(self, at: int, idle: bool) -> Iterator[None]:
         """The input has come so far: all of it, whatever its keys. Sockets are served in the pauses."""

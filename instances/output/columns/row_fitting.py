@@ -21,6 +21,8 @@ from heronpy.kernel.plans import PhysicalPlan
 #: a zone without a name, which zoneinfo does not have
 _OFFSET = re.compile(r"[+-]\d\d:\d\d")
 _EPOCH = datetime.datetime(1970, 1, 1)
+#: words of a dictionary that no frame has so many of
+_ANY = 1 << 31
 
 
 class UnfitError(Exception):
@@ -138,7 +140,20 @@ def array_of(values: Sequence[Any], kind: Any) -> Any:
     if getattr(kind, "extension_name", "") == "arrow.uuid":
         stored = [value.bytes if isinstance(value, uuid.UUID) else value for value in values]
         return pa.ExtensionArray.from_storage(kind, pa.array(stored, kind.storage_type))
+    if pa.types.is_float16(kind):
+        return pa.array(_halves(values), kind)
     return pa.array(values, kind)
+
+
+def _halves(values: Sequence[Any]) -> list[Any]:
+    """Numbers as NumPy's, which are all that older versions of Arrow take for such a column."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return [
+            value if isinstance(value, bool) or not isinstance(value, numbers.Real) else np.float16(value)
+            for value in values
+        ]
 
 
 def _with_words(array: Any, kind: Any) -> Any:
@@ -165,12 +180,15 @@ def most_rows(plan: PhysicalPlan, component: str) -> dict[int, int]:
 
 
 def _most_words(kind: Any) -> int:
-    """How many words a dictionary of this type has at most; 0 for another type."""
+    """Of so many rows of this type, its dictionaries have all words; 0 for a type that has none."""
     import pyarrow.types as types
 
-    if not types.is_dictionary(kind):
-        return 0
-    return int(2 ** (kind.index_type.bit_width - types.is_signed_integer(kind.index_type)))
+    if types.is_dictionary(kind):
+        return int(2 ** (kind.index_type.bit_width - types.is_signed_integer(kind.index_type)))
+    within = [words for place in range(kind.num_fields) if (words := _most_words(kind.field(place).type))]
+    if not within or types.is_struct(kind):
+        return min(within, default=0)
+    return 1 if min(within) < _ANY else _ANY  # one list has any number of words
 
 
 def _native(kind: Any) -> tuple[type, Callable[[Any], bool]]:
@@ -243,8 +261,18 @@ def _same(value: Any, held: Any) -> bool:
             items = value.items() if isinstance(value, Mapping) else value
             return len(items) == len(held) and all(map(_same, items, held))
         case dict():
-            return value.keys() <= held.keys() and all(_same(value.get(key), held[key]) for key in held)
+            given = _named(value, held)
+            return given.keys() <= held.keys() and all(_same(given.get(key), held[key]) for key in held)
     return bool(value == held)
+
+
+def _named(value: Any, held: Mapping[str, Any]) -> Mapping[Any, Any]:
+    """The items of a struct by name: they may be given by place, or as pairs."""
+    if isinstance(value, Mapping):
+        return value
+    if all(isinstance(item, tuple) and len(item) == 2 and item[0] in held for item in value):
+        return dict(value)
+    return dict(zip(held, value, strict=True))
 
 
 def _same_number(value: Any, held: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import hashlib
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -102,3 +103,8 @@ def test_attributes_beside_the_values_are_copied_too() -> None:
     tagged.tag.append("new")
     assert copies[0].tag == ["old"]
     assert copies[1] is not loose
+
+
+def test_what_has_no_copy_is_an_error_that_says_so() -> None:
+    with pytest.raises(TypeError, match=r"a result is a copy of its accumulator, and this HASH has none: .+"):
+        own_copy(hashlib.sha256())

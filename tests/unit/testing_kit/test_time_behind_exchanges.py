@@ -154,6 +154,16 @@ def test_without_idle_a_task_that_gets_nothing_is_waited_for_and_named() -> None
         assert named == {"kept": (five, silent), "count": (five, silent)}
 
 
+def test_a_task_whose_records_come_within_its_idle_time_is_never_left_out() -> None:
+    with PipelineTest(clicks(idle="2s"), now="18:00") as run:
+        for step in range(10):
+            run.feed("clicks", Click(ANN, 100 * step), Click(BOB, 10 * step))
+            for _ in range(3):
+                run.advance("500ms")
+        assert run.late_dropped("count") == 0
+        assert run.watermark_of("count") == NOON + timedelta(seconds=85)
+
+
 def test_all_tasks_that_get_nothing_follow_the_clock_where_records_were_of_the_present() -> None:
     with PipelineTest(clicks(idle="30s"), now="12:00") as run:
         run.feed("clicks", Click(ANN, 10), Click(BOB, 12))

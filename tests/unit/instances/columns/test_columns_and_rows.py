@@ -301,19 +301,40 @@ def test_every_grouping_of_columns(seed: int | None) -> None:
     assert len(keys[0] | keys[1]) == 21
 
 
+FEW = pa.dictionary(pa.int8(), pa.string())
+
+
 class ManyWords(Spout):
     """More words than a dictionary of its type has, all of them in hand at once."""
 
-    outputs: ClassVar[Any] = Schema(word=pa.dictionary(pa.int8(), pa.string()), number=pa.int64())
+    outputs: ClassVar[Any] = Schema(word=FEW, number=pa.int64())
 
     def next_tuple(self) -> None:
-        self.emit_many([f"w{number}", number] for number in range(1000))
+        self.emit_many([self.word(number), number] for number in range(1000))
         self.finish()
 
+    def word(self, number: int) -> Any:
+        return f"w{number}"
 
-def test_rows_of_more_words_than_a_dictionary_has_come_in_several_batches() -> None:
+
+class NestedWords(ManyWords):
+    outputs: ClassVar[Any] = Schema(word=pa.struct([("each", FEW)]), number=pa.int64())
+
+    def word(self, number: int) -> Any:
+        return {"each": f"w{number}"}
+
+
+class ListedWords(ManyWords):
+    outputs: ClassVar[Any] = Schema(word=pa.list_(FEW), number=pa.int64())
+
+    def word(self, number: int) -> Any:
+        return [f"w{number}", f"v{number}"]
+
+
+@pytest.mark.parametrize("spout", [ManyWords, NestedWords, ListedWords])
+def test_rows_of_more_words_than_a_dictionary_has_come_in_several_batches(spout: type[Spout]) -> None:
     builder = TopologyBuilder("words")
-    source = builder.add_spout("source", ManyWords, 1)
+    source = builder.add_spout("source", spout, 1)
     builder.add_bolt("keep", KeepingColumns, 1, inputs={source: Grouping.SHUFFLE})
     with TopologyTest(builder) as run:
         run.run_spouts()

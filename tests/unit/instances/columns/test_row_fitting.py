@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -88,6 +88,21 @@ def test_any_value_is_refused_or_one_key_in_rows_and_in_columns(kind: Any, value
         assert key_groups([array_of([value], kind)], 2**32).tolist() == [key_group(fitted, 2**32)]
         again = fit(kind, [value, fitted], together=True)
         assert [repr(each) for each in again] == [repr(fitted)] * 2
+
+
+class Pair(NamedTuple):
+    a: int
+    b: str
+
+
+@ONE_AT_A_TIME
+@pytest.mark.parametrize(
+    "value", [{"a": 1, "b": "x"}, Pair(1, "x"), (1, "x"), [("a", 1), ("b", "x")]], ids=repr
+)
+def test_a_struct_may_be_given_by_name_by_place_or_as_pairs(value: Any, together: bool) -> None:
+    kind = pa.struct([("a", pa.int64()), ("b", pa.string())])
+    assert fit(kind, [value], together=together) == [{"a": 1, "b": "x"}]
+    assert fit(pa.list_(kind), [[value]], together=together) == [[{"a": 1, "b": "x"}]]
 
 
 @ONE_AT_A_TIME
