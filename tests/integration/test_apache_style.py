@@ -96,9 +96,13 @@ def test_what_a_stateful_component_puts_aside_before_a_checkpoint_it_gets_back(e
     wait_until(
         lambda: engine.status("Remembering")["checkpoints"]["run"] == 2, 60, "a restore", engine.log_tails
     )
-    after = remembered(engine, "Remembering")
-    assert after.keys() == before.keys()
-    assert all(after[colour] > before[colour] for colour in before)
+
+    def all_have_grown() -> bool:
+        after = remembered(engine, "Remembering")
+        assert after.keys() == before.keys()
+        return all(after[colour] > before[colour] for colour in before)
+
+    wait_until(all_have_grown, 60, "more of each colour than before the restore", engine.log_tails)
     engine.ok("kill", "Remembering")
     assert engine.leftovers() == []
 
