@@ -163,7 +163,7 @@ class EventTiming:
         self._splits = {
             split: saved[split].goes_on(op) if split in saved else SplitTime(op) for split in splits
         }
-        #: those that have not ended: thousands may have, which nobody looks at any more
+        #: those that have not ended: thousands may have, which need no look at the clock any more
         self._open = dict(self._splits)
         self._low = LowWatermark(self._splits)
         #: split → for how long the source had been asked when it gave something

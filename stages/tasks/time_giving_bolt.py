@@ -88,7 +88,7 @@ class TimeGivingStageBolt(KeepsNotes, TimedStageBolt):
         if (share := _share_of(context)) != self._share:
             self._share = share
             self._logic.share_anew()
-        self._say(anew=True)  # the others hear first how far what is theirs now has come
+        self._say(anew=True)  # before any row: receivers learn how far the new share of this task has come
 
 
 def _share_of(context: TopologyContext) -> Share:

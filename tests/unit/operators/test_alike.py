@@ -1,4 +1,4 @@
-"""Objects that are made of the same, whoever made them."""
+"""Objects that are made of equal parts, wherever they come from."""
 
 from __future__ import annotations
 

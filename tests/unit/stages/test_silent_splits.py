@@ -34,7 +34,7 @@ class Busy(SplitReader[float]):
 
 
 class Silent(SplitReader[float]):
-    """Has one record at the beginning, and one that is as old when nobody expects it any more."""
+    """Has one record at the beginning, and one that is as old when it has long been too late."""
 
     def __init__(self) -> None:
         self._asked = 0
