@@ -264,13 +264,7 @@ class BoltTask:
     def _work(self) -> Turn:
         parts = self._parts
         if self.resting or self.halted or not self.has_input:
-            parts.outbox.flush()
-            parts.outbox.probe()
-            if self.resting or self.halted:
-                parts.inflow.grant_all()
-            else:
-                parts.inflow.grant_due(parts.clock())
-            return Turn.BLOCKED if parts.outbox.waiting else Turn.DONE
+            return self._pass_time()
         if parts.outbox.overfull and not self._may_go_on():
             self._blocked_at = parts.clock()
             return Turn.BLOCKED
@@ -279,9 +273,26 @@ class BoltTask:
         elif self._begun is not None:
             self._go_on(self._begun)
         else:
-            self._take(parts.inflow.inbox.popleft())
+            item = parts.inflow.inbox.popleft()
+            self._take(item)
+            if isinstance(item, QueuedFrame) and not self.has_input and not self.halted:
+                # Here and not after the turn: one that finds nothing would cost as much as this one.
+                parts.link.pump(0)
+                if not self.has_input:
+                    return self._pass_time()
         parts.outbox.flush_due()
         return Turn.MORE
+
+    def _pass_time(self) -> Turn:
+        """There is no input, or none that may be taken: send what waits for company, and grant what is due."""
+        parts = self._parts
+        parts.outbox.flush()
+        parts.outbox.probe()
+        if self.resting or self.halted:
+            parts.inflow.grant_all()
+        else:
+            parts.inflow.grant_due(parts.clock())
+        return Turn.BLOCKED if parts.outbox.waiting else Turn.DONE
 
     def _may_go_on(self) -> bool:
         """Whether no lane is overfull any more, or a cut is next: that calls neither process() nor a tick.

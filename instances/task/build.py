@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import pickle
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -160,9 +159,12 @@ class Task(NamedTuple):
 
     def turn(self) -> Turn:
         """One turn of the task. It may end inside emit(), when that waits and the process has to stop."""
-        with contextlib.suppress(Stopping), self._naming_emits():
+        try:
             return self.loop.turn()
-        return Turn.DONE
+        except Stopping:
+            return Turn.DONE
+        except TupleTooLarge as error:
+            raise self._naming_emit(error) from None
 
     def patience(self) -> float:
         """Seconds until the next turn, if nothing comes before."""
@@ -170,17 +172,14 @@ class Task(NamedTuple):
 
     def flush(self) -> None:
         """Send what can be sent."""
-        with self._naming_emits():
-            self.parts.outbox.flush()
-
-    @contextlib.contextmanager
-    def _naming_emits(self) -> Iterator[None]:
         try:
-            yield
+            self.parts.outbox.flush()
         except TupleTooLarge as error:
-            if describe_user_error(error).file:
-                raise  # inside the very emit()
-            raise located(error, type(self.component)) from None
+            raise self._naming_emit(error) from None
+
+    def _naming_emit(self, error: TupleTooLarge) -> Exception:
+        """The same error with the line of the user's emit(), unless it was raised inside that."""
+        return error if describe_user_error(error).file else located(error, type(self.component))
 
     def abandon(self) -> None:
         """End without sending anything: all tasks go back to a checkpoint. Errors of close() are logged."""

@@ -121,6 +121,8 @@ class SpoutTask:
         self._spout = spout
         self._hooks: TopologyContext | None = None
         self._next_tuple = spout.next_tuple
+        #: whether it says when it has something
+        self._punctual = type(spout).due_in is not Spout.due_in or type(spout).fd is not Spout.fd
         self._parts = parts
         self._pace = Pace(parts.settings.spout_calls)
         self._idle = parts.settings.idle_min
@@ -203,9 +205,7 @@ class SpoutTask:
             return Turn.BLOCKED if outbox.waiting else Turn.DONE
         if outbox.overfull:
             return self._wait_for_credit()
-        if self._ask():
-            self._idle = settings.idle_min
-            self._moved_at = self._parts.counters.returned_at
+        if self._ask_on():
             outbox.flush_due()
             return Turn.MORE
         outbox.flush()
@@ -213,6 +213,23 @@ class SpoutTask:
         self._longest = self._rest()
         self._pace.slow_down()
         return Turn.DONE
+
+    def _ask_on(self) -> bool:
+        """Ask the spout; whether it may have more."""
+        seldom = self._pace.chunk == 1
+        moved = self._ask()
+        if moved and seldom and self._punctual and not self._parts.outbox.overfull:
+            self._note_moved()
+            # It has most likely said all: the next turn, in which that shows, would cost as much as this one.
+            full = self._tracker is not None and self._tracker.full
+            moved = full or self._delegate.finished or self._ask()
+        if moved:
+            self._note_moved()
+        return moved
+
+    def _note_moved(self) -> None:
+        self._idle = self._parts.settings.idle_min
+        self._moved_at = self._parts.counters.returned_at
 
     def _rest(self) -> float:
         """Seconds to wait after a next_tuple that emitted nothing."""

@@ -13,6 +13,7 @@ from zmq.utils import z85
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.transport.handshakes import Handshakes
 from heronpy.kernel.transport.reactor import Reactor
+from heronpy.kernel.transport.zmq_sockets import ZmqSocket
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +48,10 @@ class Gatekeeper:
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
         self._context = context
-        self.socket = context.socket(zmq.ROUTER)
-        self.socket.setsockopt(zmq.LINGER, 0)
-        self.socket.bind("inproc://zeromq.zap.01")
+        listening = context.socket(zmq.ROUTER)
+        listening.setsockopt(zmq.LINGER, 0)
+        listening.bind("inproc://zeromq.zap.01")
+        self.socket = ZmqSocket(listening)
         self._allowed: set[bytes] = set()
         #: (public key, ZAP request) of connections whose key is not registered yet
         self._parked: deque[tuple[bytes, list[bytes]]] = deque(maxlen=PARKED_MAX)
@@ -83,9 +85,9 @@ class Gatekeeper:
 
     def on_readable(self) -> None:
         for _ in range(REQUESTS_PER_TURN):
-            if not self.socket.poll(0):
+            request = self.socket.receive()
+            if request is None:
                 return
-            request = self.socket.recv_multipart()
             # identity, "", version, id, domain, address, identity, mechanism, key
             if len(request) < 9 or request[7] != b"CURVE":
                 continue  # unanswered, so never let in
@@ -96,7 +98,7 @@ class Gatekeeper:
                 self._park(key, request)
 
     def close(self) -> None:
-        self.socket.close(linger=0)
+        self.socket.close()
 
     def _park(self, key: bytes, request: list[bytes]) -> None:
         peer = request[5].decode(errors="replace")

@@ -9,6 +9,7 @@ import struct
 import zmq
 
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
+from heronpy.kernel.transport.zmq_sockets import ZmqSocket
 
 log = logging.getLogger(__name__)
 
@@ -40,11 +41,12 @@ class Handshakes:
     ) -> None:
         address = f"inproc://handshakes-{id(listening)}"
         listening.monitor(address, int(_FAILED | zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED))
-        self.socket = context.socket(zmq.PAIR)
-        self.socket.setsockopt(zmq.LINGER, 0)
+        events = context.socket(zmq.PAIR)
+        events.setsockopt(zmq.LINGER, 0)
         # Unbounded: a full queue would block libzmq's own thread, and with it every connection.
-        self.socket.setsockopt(zmq.RCVHWM, 0)
-        self.socket.connect(address)
+        events.setsockopt(zmq.RCVHWM, 0)
+        events.connect(address)
+        self.socket = ZmqSocket(events)
         self.failed = 0
         self._most = most
         #: descriptors of connections that may not have proved their key yet, oldest first
@@ -53,10 +55,10 @@ class Handshakes:
 
     def on_readable(self) -> None:
         for _ in range(_EVENTS_PER_TURN):
-            try:
-                event, endpoint = self.socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
+            message = self.socket.receive()
+            if message is None:
                 break
+            event, endpoint = message
             kind, value = _EVENT.unpack(event)
             if kind == zmq.EVENT_ACCEPTED:
                 self._unfinished[value] = None

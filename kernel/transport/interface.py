@@ -6,8 +6,6 @@ import enum
 from collections.abc import Sequence
 from typing import Protocol
 
-import zmq
-
 from heronpy.kernel.errors import MessageTooLarge
 
 #: frames that a socket may hold per peer and direction; further ones wait in the queues of the engine
@@ -34,8 +32,11 @@ class Waited(Protocol):
     """Something that a reactor waits for."""
 
     @property
-    def waitable(self) -> zmq.Socket[bytes] | int:
-        """A ZeroMQ socket or a descriptor, readable when there is something to do."""
+    def waitable(self) -> int:
+        """A descriptor, readable when something has happened."""
+
+    def next_due(self) -> float:
+        """When there is something to do although the descriptor may be silent, by time.monotonic()."""
 
 
 class Router(Waited, Protocol):

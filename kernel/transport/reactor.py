@@ -11,13 +11,10 @@ import select
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from types import FrameType
 
-import zmq
-
 from heronpy.kernel.transport.interface import Waited
-from heronpy.kernel.transport.unix_sockets import UnixDealer, UnixRouter
 
 Handler = Callable[[], None]
 
@@ -26,9 +23,8 @@ _COARSE = 0.1
 #: descriptors from here on are none for select()
 _SELECT_LIMIT = 1024
 
-Waitable = zmq.Socket[bytes] | int
-#: something to wait for: a socket of this package, one of ZeroMQ, or a file descriptor
-Source = Waited | Waitable
+#: something to wait for: a socket of this package, or a file descriptor
+Source = Waited | int
 
 
 class Timer:
@@ -61,13 +57,14 @@ class Reactor:
     """
 
     def __init__(self) -> None:
-        #: the kernel's own, until there is a ZeroMQ socket to wait for
-        self._poller: select.poll | zmq.Poller = select.poll()
-        self._handlers: dict[Waitable, tuple[bool, Handler]] = {}
+        self._poller = select.poll()
+        #: by descriptor
+        self._handlers: dict[int, Handler] = {}
+        self._urgent: set[int] = set()
         #: sockets that may have something to do while their descriptors are silent
-        self._unix: dict[int, UnixRouter | UnixDealer] = {}
-        #: all that is waited for, if select() can: unlike poll(), it waits for fractions of a millisecond
-        self._selectable: list[int] | None = []
+        self._sockets: dict[int, Waited] = {}
+        #: whether select() takes all descriptors: unlike poll(), it waits for fractions of a millisecond
+        self._selectable = True
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = itertools.count()
         self._calls: deque[Handler] = deque()
@@ -77,25 +74,22 @@ class Reactor:
 
     def register(self, source: Source, handler: Handler, *, urgent: bool = False) -> None:
         """Call `handler` whenever there is something to read. It must do a bounded amount of work."""
-        waitable = _waitable(source)
-        if isinstance(source, UnixRouter | UnixDealer):
-            self._unix[source.waitable] = source
-        self._handlers[waitable] = (urgent, handler)
-        self._selectable = _selectable(self._handlers)
-        if isinstance(waitable, int):
-            self._poller.register(waitable, select.POLLIN)
-        else:
-            self._zmq_poller().register(waitable, zmq.POLLIN)
+        descriptor = source if isinstance(source, int) else source.waitable
+        if not isinstance(source, int):
+            self._sockets[descriptor] = source
+        self._handlers[descriptor] = handler
+        if urgent:
+            self._urgent.add(descriptor)
+        self._poller.register(descriptor, select.POLLIN)
+        self._selectable = max(self._handlers) < _SELECT_LIMIT
 
     def unregister(self, source: Source) -> None:
-        waitable = _waitable(source)
-        if self._handlers.pop(waitable, None):
-            self._selectable = _selectable(self._handlers)
-            if isinstance(waitable, int):
-                self._unix.pop(waitable, None)
-                self._poller.unregister(waitable)
-            else:
-                self._zmq_poller().unregister(waitable)
+        descriptor = source if isinstance(source, int) else source.waitable
+        if self._handlers.pop(descriptor, None):
+            self._sockets.pop(descriptor, None)
+            self._urgent.discard(descriptor)
+            self._poller.unregister(descriptor)
+            self._selectable = max(self._handlers) < _SELECT_LIMIT
 
     def call_later(self, delay: float, call: Handler) -> Timer:
         return self._add(Timer(time.monotonic() + delay, 0.0, call))
@@ -138,53 +132,53 @@ class Reactor:
 
     def turn(self, timeout: float | None) -> None:
         """Wait at most `timeout` seconds (None: until something happens), then serve everything once."""
-        ready = self._wait(self._patience(timeout))
-        if self._unix:
+        due, early = math.inf, []
+        for descriptor, source in self._sockets.items():
+            at = source.next_due()
+            if at < math.inf:
+                due = min(due, at)
+                early.append((at, descriptor))
+        ready = self._wait(self._patience(timeout, due))
+        if early:
             now = time.monotonic()
-            ready += (fd for fd, due in self._unix.items() if due.next_due() <= now and fd not in ready)
-        for urgently in (True, False):
-            for waitable in ready:
-                found = self._handlers.get(waitable)  # an earlier handler may have unregistered it
-                if found is not None and found[0] is urgently:
-                    found[1]()
+            ready += [descriptor for at, descriptor in early if at <= now and descriptor not in ready]
+        if len(ready) > 1:
+            ready.sort(key=self._is_patient)
+        for descriptor in ready:
+            handler = self._handlers.get(descriptor)  # an earlier handler may have unregistered it
+            if handler is not None:
+                handler()
         if self._timers:
             self._run_due()
+
+    def _is_patient(self, descriptor: int) -> bool:
+        return descriptor not in self._urgent
 
     def close(self) -> None:
         # A late wake() must not write to whatever gets this descriptor next.
         closing, self._wake_fd = self._wake_fd, -1
         os.close(closing)
 
-    def _wait(self, seconds: float | None) -> list[Waitable]:
-        if seconds and seconds < _COARSE and self._selectable is not None:
+    def _wait(self, seconds: float | None) -> list[int]:
+        if seconds and seconds < _COARSE and self._selectable:
             # suppressed: another thread of the user has closed a descriptor, which poll() reports as ready
             with contextlib.suppress(OSError):
-                return list(select.select(self._selectable, (), (), seconds)[0])
+                return select.select(self._handlers, (), (), seconds)[0]
         # Rounded up: a timer must not spin through the last part of a millisecond.
-        return [
-            waitable
-            for waitable, _ in self._poller.poll(None if seconds is None else math.ceil(seconds * 1000))
-        ]
+        waited = self._poller.poll(None if seconds is None else math.ceil(seconds * 1000))
+        return [descriptor for descriptor, _ in waited]
 
-    def _patience(self, timeout: float | None) -> float | None:
+    def _patience(self, timeout: float | None, due: float) -> float | None:
+        """Seconds to wait if a socket has something to do at `due`."""
         if self.stopping or self._calls:
             return 0.0
-        due = min((source.next_due() for source in self._unix.values()), default=math.inf)
         if self._timers:
             due = min(due, self._timers[0][0])
         if due < math.inf:
-            until = max(0.0, due - time.monotonic())
+            until = due - time.monotonic()
             timeout = until if timeout is None else min(timeout, until)
         # A deadline that has just passed must not become negative, which means "for ever" to poll().
         return None if timeout is None else max(0.0, timeout)
-
-    def _zmq_poller(self) -> zmq.Poller:
-        """The one poller from now on: it waits for descriptors as well, and costs more."""
-        if not isinstance(self._poller, zmq.Poller):
-            self._poller = zmq.Poller()
-            for waitable in self._handlers:
-                self._poller.register(waitable, zmq.POLLIN)
-        return self._poller
 
     def _run_due(self) -> None:
         now = time.monotonic()
@@ -203,12 +197,3 @@ class Reactor:
         for _ in range(len(self._calls)):
             self._calls.popleft()()
 
-
-def _selectable(waitables: Collection[Waitable]) -> list[int] | None:
-    """Those descriptors, if there is nothing else among them and select() takes them."""
-    found = [waitable for waitable in waitables if isinstance(waitable, int) and waitable < _SELECT_LIMIT]
-    return found if len(found) == len(waitables) else None
-
-
-def _waitable(source: Source) -> Waitable:
-    return source if isinstance(source, int | zmq.Socket) else source.waitable
