@@ -275,16 +275,21 @@ class BoltTask:
         else:
             item = parts.inflow.inbox.popleft()
             self._take(item)
-            if isinstance(item, QueuedFrame) and not self.has_input and not self.halted:
-                # Here and not after the turn: one that finds nothing would cost as much as this one.
-                parts.link.pump(0)
-                if not self.has_input:
-                    return self._pass_time()
+            if isinstance(item, QueuedFrame) and self._is_drained():
+                return self._pass_time()
         parts.outbox.flush_due()
         return Turn.MORE
 
+    def _is_drained(self) -> bool:
+        """Whether a frame was the last for now: the next turn would show it, and cost as much as a tuple."""
+        if self.has_input or self.halted:
+            return False
+        if self._parts.outbox.waiting:
+            self._parts.link.pump(0)
+        return not self.has_input
+
     def _pass_time(self) -> Turn:
-        """There is no input, or none that may be taken: send what waits for company, and grant what is due."""
+        """There is no input, or none that may be taken: send what can be sent, and grant what is due."""
         parts = self._parts
         parts.outbox.flush()
         parts.outbox.probe()

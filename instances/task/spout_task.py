@@ -195,7 +195,7 @@ class SpoutTask:
         return self._parts.outbox.following.patience(self._parts.schedule.patience(longest))
 
     def _work(self) -> Turn:
-        outbox, settings = self._parts.outbox, self._parts.settings
+        outbox = self._parts.outbox
         full = self._tracker is not None and self._tracker.full
         if self._active is False or self.resting or full or self._delegate.finished:
             self.tell()

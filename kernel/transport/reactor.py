@@ -196,4 +196,3 @@ class Reactor:
             os.eventfd_read(self._wake_fd)
         for _ in range(len(self._calls)):
             self._calls.popleft()()
-
