@@ -24,11 +24,15 @@ def counts(folder: Path) -> dict[str, int]:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(300)
-def test_counts_go_on_exactly_with_another_parallelism(engine: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("before", "after"), [("none", "container"), ("container", "none")])
+def test_counts_go_on_exactly_with_another_parallelism(
+    engine: Engine, tmp_path: Path, before: str, after: str
+) -> None:
+    """In processes of their own or in one: a checkpoint is the same."""
     file, first, second = str(TOPOLOGIES / "resumed.py"), tmp_path / "first", tmp_path / "second"
     for folder in (first, second):
         folder.mkdir()
-    engine.ok("submit", file, str(NUMBERS), "2", str(first))
+    engine.ok("submit", file, str(NUMBERS), "2", str(first), "--set", f"topology.fuse={before}")
     wait_until(lambda: sum(counts(first).values()) > 5_000, 60, "some are counted", engine.log_tails)
     (taken,) = json.loads(engine.ok("checkpoints", NAME, "--take", "-o", "json"))
     assert (taken["checkpoint"], taken["tasks"], taken["topology"]) == ("Resumed@1", 3, "running")
@@ -39,7 +43,8 @@ def test_counts_go_on_exactly_with_another_parallelism(engine: Engine, tmp_path:
     assert "begins with checkpoint Resumed@1" in engine.ok(
         "submit", file, str(NUMBERS), "3", str(second), "--from", NAME, "--dry-run"
     )
-    engine.ok("submit", file, str(NUMBERS), "3", str(second), "--from", NAME)
+    fused = ("--set", f"topology.fuse={after}")
+    engine.ok("submit", file, str(NUMBERS), "3", str(second), "--from", NAME, *fused)
     wait_until(lambda: sum(counts(second).values()) >= NUMBERS, 120, "all are counted", engine.log_tails)
     assert counts(second) == {str(digits): NUMBERS // 100 for digits in range(100)}
     assert len(list(second.glob("count-*[0-9]"))) == 3

@@ -15,10 +15,10 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 AGAIN = "EFFECTIVELY_ONCE"
 
 
-def words_flow(engine: Engine, folder: Path, reliability: str) -> LiveWords:
+def words_flow(engine: Engine, folder: Path, reliability: str, fuse: str = "none") -> LiveWords:
     (folder / "brake").write_text("0.1")  # a busy machine proves nothing more
     # a handshake that runs out of time on a busy machine is begun again, and counted
-    settings = ("checkpoint.interval=1s", "transport.handshake=30s")
+    settings = ("checkpoint.interval=1s", "transport.handshake=30s", f"topology.fuse={fuse}")
     words = LiveWords(engine, folder, reliability, keys=1000, settings=settings)
     words.flow()
     return words
@@ -41,11 +41,20 @@ def all_counted(engine: Engine, words: LiveWords) -> None:
     words.end()
 
 
-@pytest.mark.parametrize("reliability", ["ATMOST_ONCE", "ATLEAST_ONCE", AGAIN])
+@pytest.mark.parametrize(
+    ("reliability", "fuse"),
+    [
+        ("ATMOST_ONCE", "none"),
+        ("ATLEAST_ONCE", "none"),
+        (AGAIN, "none"),
+        ("ATLEAST_ONCE", "container"),
+        (AGAIN, "container"),
+    ],
+)
 def test_containers_are_restarted_and_the_source_is_paused(
-    engine: Engine, tmp_path: Path, reliability: str
+    engine: Engine, tmp_path: Path, reliability: str, fuse: str
 ) -> None:
-    words = words_flow(engine, tmp_path, reliability)
+    words = words_flow(engine, tmp_path, reliability, fuse)
     one, other = pids(engine, 1), pids(engine, 2)
     print(engine.ok("restart", TOPOLOGY, "1"))
     wait_until(lambda: not pids(engine, 1) & {0, *one}, 60, "the successors", engine.log_tails)

@@ -13,6 +13,12 @@ from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 NUMBERS, DEADLY = 200, 70
 NAME = "Poisoned"
+#: where tasks share a process, the one to blame takes its neighbours along
+FUSE = ["none", "container"]
+
+
+def fuse_set(fuse: str) -> tuple[str, str]:
+    return ("--set", f"topology.fuse={fuse}")
 
 
 def submit(engine: Engine, folder: Path, mode: str, *settings: str) -> None:
@@ -34,8 +40,11 @@ def seen(folder: Path) -> list[int]:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
-def test_a_deadly_tuple_is_kept_aside_and_all_others_count_once(engine: Engine, tmp_path: Path) -> None:
-    submit(engine, tmp_path, "EFFECTIVELY_ONCE", "--set", "topology.poison=skip")
+@pytest.mark.parametrize("fuse", FUSE)
+def test_a_deadly_tuple_is_kept_aside_and_all_others_count_once(
+    engine: Engine, tmp_path: Path, fuse: str
+) -> None:
+    submit(engine, tmp_path, "EFFECTIVELY_ONCE", "--set", "topology.poison=skip", *fuse_set(fuse))
     wait_until(lambda: seen(tmp_path) == [NUMBERS - 1] * 2, 60, "all others", engine.log_tails)
     assert deaths(tmp_path) == 3
     what = f"({DEADLY},) of stream 'default' from numbers (task 1), 3 deaths"
@@ -64,10 +73,11 @@ def processed(folder: Path) -> set[int]:
 
 @pytest.mark.cluster
 @pytest.mark.timeout(120)
+@pytest.mark.parametrize("fuse", FUSE)
 def test_at_least_once_a_deadly_tuple_is_acked_and_all_others_are_processed(
-    engine: Engine, tmp_path: Path
+    engine: Engine, tmp_path: Path, fuse: str
 ) -> None:
-    submit(engine, tmp_path, "ATLEAST_ONCE", "--set", "topology.poison=skip")
+    submit(engine, tmp_path, "ATLEAST_ONCE", "--set", "topology.poison=skip", *fuse_set(fuse))
     others = {*range(NUMBERS)} - {DEADLY}
 
     def status_of(component: str) -> dict[str, Any]:

@@ -134,6 +134,47 @@ def test_a_spout_that_says_when_it_is_due_is_called_then() -> None:
     assert [step() for _ in range(6)] == [0.0003, 0.4, 0.5, 0.001, 0.002, 0.0003]
 
 
+def timed(stage: Stage) -> type[Spout]:
+    """A tuple a millisecond, behind the second 100."""
+
+    class Ticks(Spout):
+        outputs = ["word", "n"]
+        emitted = 0
+
+        def next_tuple(self) -> None:
+            stage.call()
+            if self.due_in() <= 0:
+                self.emitted += 1
+                self.emit(["word", self.emitted])
+
+        def due_in(self) -> float:
+            return 100.001 + 0.001 * self.emitted - stage.now
+
+    return Ticks
+
+
+def test_a_spout_that_says_when_it_is_due_emits_and_rests_in_one_turn() -> None:
+    stage = Stage(SOURCE, timed)
+    stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), HELLO.encode()))
+    stage.task.on_frame(*seal(Prefix(CREDIT, SOURCE, SINK, 0, 0, 1, 1, 0, 0), Grant(1, 0, 10**9).encode()))
+    stage.task.parts.schedule._entries.clear()
+    for number in range(1, 11):
+        stage.now = 100 + 0.001 * number
+        assert (stage.step(), stage.sent, stage.link.pumped) == (Turn.DONE, number, number)
+        assert stage.link.patience < 0.001 * number
+    stage.now += 0.0035  # late: what is due is emitted until there is no more
+    while stage.step() is Turn.MORE:
+        pass
+    assert stage.sent == 13
+
+
+def test_a_bolt_whose_input_is_worked_off_ends_its_turn() -> None:
+    stage = Stage(SINK, bolt)
+    for number in range(10):
+        bring(stage, 1, number)
+        assert (stage.step(), stage.calls, stage.link.pumped) == (Turn.DONE, number + 1, number + 1)
+
+
 def test_a_spout_that_has_had_nothing_for_long_is_asked_less_often() -> None:
     stage = Stage(SOURCE, spout)
     stage.now = 100.0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -276,6 +278,21 @@ def test_what_a_handler_leaves_is_served_in_the_next_turn(links: Links) -> None:
     while len(got) < sent:
         links.reactor.turn(10)
     assert [int(parts[0]) for parts in got] == list(range(sent))
+
+
+def test_a_message_that_comes_while_its_receiver_sends_ends_the_next_wait(links: Links) -> None:
+    """Sending takes note of what has come; a descriptor that tells of changes is then silent."""
+    router, arrived = links.router()
+    dealer, got = links.dealer(b"me")
+    dealer.send([b"hello"])
+    links.until(lambda: arrived)
+    for number in range(20):
+        assert router.send(b"me", b"%d" % number) is Delivery.SENT
+        assert select.select([dealer.waitable], [], [], 20)[0]
+        until = time.monotonic() + 0.005  # libzmq looks at what has come once a millisecond
+        while time.monotonic() < until:
+            dealer.send([b"more"])
+        links.until(lambda number=number: got and got[-1] == [b"%d" % number])  # type: ignore[misc]
 
 
 #: a process that connects and says hello, again and again
