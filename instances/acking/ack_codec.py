@@ -5,10 +5,21 @@ from __future__ import annotations
 import itertools
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, TypeGuard, cast
 
-from heronpy.instances.acking.anchored import Anchored, AnchoredToMany, Edges, TrackedId, joined, tracked
+from heronpy.instances.acking.anchored import (
+    Anchor,
+    Anchored,
+    AnchoredToMany,
+    Edges,
+    Shared,
+    TrackedId,
+    divided,
+    joined,
+    runs,
+    tracked,
+)
 from heronpy.instances.acking.edges import xor_of
 from heronpy.kernel.errors import ProtocolError
 
@@ -17,20 +28,29 @@ _ONE_EACH: Final = 1
 _MANY: Final = 2
 _ONLY_COPIES: Final = 3
 _RANGE: Final = 4
+_SHARED: Final = 5
 _ACK_HEAD = struct.Struct("<BIII")
 _LISTED: Final = 1
 _RANGED: Final = 2
 _ROOT = struct.Struct("<Q")
+_COUNT = struct.Struct("<I")
 #: roots of each kind in one ACK, which so is below the smallest limit that a socket may have; and roots in a
 #: range, of which eight bytes and a count could else make four billion
 _MOST: Final = 1 << 14
 
 
-def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
+def encode_anchored(edges: Sequence[Anchor], batch: bytes) -> bytes:
     """One payload out of what every tuple of a batch is anchored to, and the batch."""
     if _is_range(edges):
         return _HEAD.pack(_RANGE, _ROOT.size) + _ROOT.pack(edges[0]) + batch
     kinds = set(map(type, edges))
+    if Shared in kinds:
+        return _encode_shared(runs(edges), batch)
+    return _encode_each(cast("Sequence[Edges]", edges), kinds, batch)
+
+
+def _encode_each(edges: Sequence[Edges], kinds: set[type], batch: bytes) -> bytes:
+    """Every tuple is anchored by itself."""
     if kinds == {int}:
         form, anchors = _ONLY_COPIES, array("Q", cast("Sequence[int]", edges)).tobytes()
     elif dict not in kinds:
@@ -45,7 +65,17 @@ def encode_anchored(edges: Sequence[Edges], batch: bytes) -> bytes:
     return _HEAD.pack(form, len(anchors)) + anchors + batch
 
 
-def _is_range(roots: Sequence[Edges]) -> TypeGuard[Sequence[int]]:
+def _encode_shared(found: Sequence[tuple[Edges, int]], batch: bytes) -> bytes:
+    """Tuples that follow one another are anchored together."""
+    each = [_pairs(edges) for edges, _ in found]
+    counts = array("I", (rows for _, rows in found))
+    counts.extend(map(len, each))
+    numbers = array("Q", (number for pairs in each for pair in pairs for number in pair))
+    anchors = _COUNT.pack(len(found)) + counts.tobytes() + numbers.tobytes()
+    return _HEAD.pack(_SHARED, len(anchors)) + anchors + batch
+
+
+def _is_range(roots: Sequence[Anchor]) -> TypeGuard[Sequence[int]]:
     """Whether these are only copies whose roots follow one another: a spout with one reader plants such."""
     first, count = roots[0], len(roots)
     if type(first) is not int or count > _MOST or roots[-1] != first + count - 1:
@@ -73,8 +103,11 @@ def _pairs(edges: Edges) -> Sequence[tuple[int, int]]:
     return list(edges.items()) if isinstance(edges, dict) else [_pair(edges)]
 
 
-def decode_anchored(payload: bytes, tuples: int) -> tuple[Sequence[TrackedId | None], bytes]:
-    """The ids of a batch's tuples, and the batch; ProtocolError for sizes that are not what is there."""
+def decode_anchored(payload: bytes, tuples: int) -> tuple[Iterable[TrackedId | None], bytes]:
+    """The ids of a batch's tuples, and the batch; ProtocolError for sizes that are not what is there.
+
+    Where tuples share an edge, ids are made when they are asked for: a few bytes may stand for any number.
+    """
     form, anchors, batch = _parts(payload, tuples)
     if form in (_ONLY_COPIES, _RANGE):
         roots = _only_copies(form, anchors, tuples)
@@ -83,6 +116,9 @@ def decode_anchored(payload: bytes, tuples: int) -> tuple[Sequence[TrackedId | N
         numbers = array("Q", anchors)
         ids = list(map(Anchored, numbers[::2], numbers[1::2]))
         return [tup_id if tup_id.root else None for tup_id in ids], batch
+    if form == _SHARED:
+        parts = (divided(edges, rows) for edges, rows in _decode_shared(anchors, tuples))
+        return map(tracked, itertools.chain.from_iterable(parts)), batch
     return _decode_many(anchors, tuples), batch
 
 
@@ -97,6 +133,8 @@ def decode_joined(payload: bytes, tuples: int) -> tuple[TrackedId | None, bytes]
         roots = set(numbers[::2])
         if len(roots) == 1 and (root := roots.pop()):
             return Anchored(root, xor_of(numbers[1::2])), batch
+    if form == _SHARED:
+        return joined(tracked(edges) for edges, _ in _decode_shared(anchors, tuples)), batch
     ids, _ = decode_anchored(payload, tuples)
     return joined(ids), batch
 
@@ -113,6 +151,7 @@ def _parts(payload: bytes, tuples: int) -> tuple[int, bytes, bytes]:
         _RANGE: size == _ROOT.size,
         _ONE_EACH: size == 16 * tuples,
         _MANY: size >= 4 * tuples,
+        _SHARED: size >= _COUNT.size,
     }
     if len(anchors) != size or not fits.get(form):
         msg = f"anchors of form {form} and {size} bytes for {tuples} tuples"
@@ -123,6 +162,21 @@ def _parts(payload: bytes, tuples: int) -> tuple[int, bytes, bytes]:
 def _only_copies(form: int, anchors: bytes, tuples: int) -> list[int]:
     roots = array("Q", anchors).tolist()
     return roots if form == _ONLY_COPIES else _range(roots[0], tuples)
+
+
+def _decode_shared(anchors: bytes, tuples: int) -> list[tuple[Edges, int]]:
+    """What tuples that follow one another are anchored to together, and how many they are."""
+    (parts,) = _COUNT.unpack_from(anchors)
+    begin = _COUNT.size + 8 * parts
+    counts = array("I", anchors[_COUNT.size : begin] if len(anchors) >= begin else b"")
+    rows, roots = counts[:parts], counts[parts:]
+    if 0 in rows or sum(rows) != tuples or len(anchors) != begin + 16 * sum(roots):
+        msg = f"{len(anchors)} bytes of anchors for {sum(rows)} of {tuples} tuples, in {parts} parts"
+        raise ProtocolError(msg)
+    numbers = iter(array("Q", anchors[begin:]))
+    pairs = zip(numbers, numbers, strict=True)
+    edges = [dict(itertools.islice(pairs, count)) or None for count in roots]
+    return list(zip(edges, rows, strict=True))
 
 
 def _decode_many(anchors: bytes, tuples: int) -> list[TrackedId | None]:

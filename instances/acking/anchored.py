@@ -14,8 +14,52 @@ from heronpy.instances.acking.edges import random_edges, xor_of
 #: serves as the edge; a root and an edge; or several of these
 Edges = int | tuple[int, int] | dict[int, int] | None
 
-#: what each copy of some tuples is anchored to, given how many copies there are of all of them
+#: what each of some tuples or batches is anchored to, given how many there are, with all their copies
 EdgesOf = Callable[[int], Sequence[Edges]]
+
+
+class Shared:
+    """What consecutive rows of a batch are anchored to together: they leave in one frame, with one edge."""
+
+    __slots__ = ("edges",)
+
+    def __init__(self, edges: Edges) -> None:
+        self.edges = edges
+
+
+#: what a row is anchored to: by itself, or with its neighbours
+Anchor = Edges | Shared
+
+
+def shared(edges: Edges, rows: int) -> list[Anchor]:
+    """For each row of a batch, that it is anchored with all the others to this."""
+    return [Shared(edges)] * rows if rows > 1 and edges is not None else [edges] * rows
+
+
+def runs(anchors: Sequence[Anchor]) -> list[tuple[Edges, int]]:
+    """What consecutive rows are anchored to, and how many they are: one unless they share it."""
+    first = anchors[0] if anchors else None
+    if isinstance(first, Shared) and first is anchors[-1]:
+        return [(first.edges, len(anchors))]
+    found: list[tuple[Edges, int]] = []
+    for _, same in itertools.groupby(anchors, key=id):
+        each = list(same)
+        anchor = each[0]
+        found += [(anchor.edges, len(each))] if isinstance(anchor, Shared) else [(anchor, 1)] * len(each)
+    return found
+
+
+def cut(anchors: list[Anchor], at: int) -> None:
+    """Give rows that share an edge across this place, where they part, one on either side."""
+    if not 0 < at < len(anchors):
+        return
+    both = anchors[at]
+    if not isinstance(both, Shared) or anchors[at - 1] is not both:
+        return
+    begin = anchors.index(both)
+    end = begin + anchors.count(both)
+    before, behind = divided(both.edges, 2)
+    anchors[begin:end] = [*shared(before, at - begin), *shared(behind, end - at)]
 
 
 def pairs(edges: Edges) -> list[tuple[int, int]]:

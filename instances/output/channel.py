@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import Anchor, cut
 from heronpy.instances.output.codec import Row
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.flow.credit import Spending
@@ -116,7 +116,7 @@ class Lane:
         self.sent = 0
         self.rows: list[Row] = []
         #: for each row, what it is anchored to; empty where nothing is tracked
-        self.edges: list[Edges] = []
+        self.edges: list[Anchor] = []
         #: the most rows that the batch has according to the note for a successor of this task
         self.noted = 0
         self._limit = limit
@@ -133,12 +133,15 @@ class Lane:
 
     def first(self, count: int) -> RowBatch | ColumnBatch:
         """Its oldest rows, at most so many."""
+        cut(self.edges, count)
         return RowBatch(self.rows[:count], self.edges[:count])
 
     def halves(self, batch: RowBatch | ColumnBatch) -> Sequence[RowBatch | ColumnBatch]:
         """Its oldest rows, which are too many for a frame, as two batches."""
         assert isinstance(batch, RowBatch)
-        return batch.split(len(batch.rows) // 2)
+        half = len(batch.rows) // 2
+        cut(self.edges, half)  # here, since the second half may stay
+        return RowBatch(batch.rows, self.edges[: len(batch.rows)]).split(half)
 
     def put(self, batch: RowBatch | ColumnBatch) -> None:
         """Add a batch that was emitted before, whole."""

@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import Any, NamedTuple
 
 from heronpy.column_schema import arrow_schema, check_batch
-from heronpy.instances.acking.anchored import Edges, EdgesOf
+from heronpy.instances.acking.anchored import Edges, EdgesOf, shared
 from heronpy.instances.counters import Counters
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
@@ -322,18 +322,18 @@ class Collector:
         return outlet
 
     def leave(self, pieces: Sequence[Piece], edges_of: EdgesOf | None) -> None:
-        """Put rows into their lanes, each copy with its place in the trees."""
-        copies = sum(len(rows) for _, rows in pieces)
-        edges = edges_of(copies) if edges_of is not None else ()
+        """Put rows into their lanes, the rows of each piece with one place in the trees."""
+        edges: Sequence[Edges] | None = None
+        if edges_of is not None:
+            pieces = [piece for piece in pieces if piece[1]]
+            edges = edges_of(len(pieces))
         too_large: TupleTooLarge | None = None
-        begin = 0
-        for lane, rows in pieces:
-            end = begin + len(rows)
+        for number, (lane, rows) in enumerate(pieces):
+            anchors = shared(edges[number], len(rows)) if edges is not None else []
             try:
-                fill(self._outbox, lane, rows, edges[begin:end])
+                fill(self._outbox, lane, rows, anchors)
             except TupleTooLarge as error:
                 too_large = too_large or error
-            begin = end
         if too_large is not None:
             raise too_large
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import Anchor, cut
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.codec import Row
 from heronpy.instances.output.outbox import Outbox
@@ -13,7 +13,7 @@ from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.batches import ColumnBatch
 
 
-def fill(outbox: Outbox, lane: Lane, rows: Sequence[Row], edges: Sequence[Edges]) -> None:
+def fill(outbox: Outbox, lane: Lane, rows: Sequence[Row], anchors: list[Anchor]) -> None:
     """Add rows, and what they are anchored to where trees are tracked; waits for credit as emit() does.
 
     All of them are added, whatever happens to some: a row that is too large may have been emitted long
@@ -24,7 +24,8 @@ def fill(outbox: Outbox, lane: Lane, rows: Sequence[Row], edges: Sequence[Edges]
     while begin < len(rows):
         was_empty = not lane.rows
         end = begin + _fitting(lane)
-        lane.edges.extend(edges[begin:end])
+        cut(anchors, end)
+        lane.edges.extend(anchors[begin:end])
         lane.rows.extend(rows[begin:end])
         begin = end
         try:

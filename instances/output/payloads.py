@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from heronpy.instances.acking.ack_codec import encode_anchored
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import Edges, runs
 from heronpy.instances.near_rows import NearColumns, NearRows, Payload
 from heronpy.instances.output.codec import Codec
 from heronpy.instances.output.columns.column_codec import encode_columns
@@ -37,8 +37,8 @@ def encode_batch(batch: RowBatch | ColumnBatch, codec: Codec) -> tuple[bytes, in
 
 
 def anchors_of(batch: RowBatch | ColumnBatch) -> list[Edges]:
-    """What its rows are anchored to; empty where nothing is tracked."""
-    return [batch.anchor] if isinstance(batch, ColumnBatch) else batch.anchors
+    """What its rows are anchored to, together or by themselves; empty where nothing is tracked."""
+    return [batch.anchor] if isinstance(batch, ColumnBatch) else [edges for edges, _ in runs(batch.anchors)]
 
 
 def too_large(size: int, component: str, stream: str, most: int) -> TupleTooLarge:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from heronpy.instances.acking.anchored import Edges, divided
+from heronpy.instances.acking.anchored import Edges, cut, divided
 from heronpy.instances.output.channel import Lane
 from heronpy.instances.output.filling import fill, fill_columns
 from heronpy.instances.output.groupings import Grouping
 from heronpy.instances.output.outbox import Outbox
+from heronpy.instances.output.payloads import anchors_of
 from heronpy.kernel.errors import TupleTooLarge
 from heronpy.kernel.flow.batches import ColumnBatch, RowBatch
 from heronpy.kernel.plans import Input, PhysicalPlan
@@ -88,7 +90,7 @@ class Rerouting:
             fill(self._outbox, lane, piece.rows, piece.anchors)
 
     def _drop(self, piece: RowBatch | ColumnBatch) -> None:
-        for anchor in [piece.anchor] if isinstance(piece, ColumnBatch) else piece.anchors:
+        for anchor in anchors_of(piece):
             self._settle(anchor)
 
     def _pieces(
@@ -97,7 +99,11 @@ class Rerouting:
         """The tasks that get a batch which was for `task`, and what each of them gets."""
         index = self._tasks[task].index if task in self._tasks else 0
         if isinstance(batch, RowBatch):
-            return batch.pieces(way.grouping.owners(self._as_emitted(way, batch.rows), task, index))
+            owners = way.grouping.owners(self._as_emitted(way, batch.rows), task, index)
+            for at, (one, next_one) in enumerate(itertools.pairwise(owners), 1):
+                if one != next_one:
+                    cut(batch.anchors, at)
+            return batch.pieces(owners)
         found = way.grouping.column_owners(batch.rows, task, index)
         anchors = divided(batch.anchor, len(found))
         pieces = zip(found, anchors, strict=True)

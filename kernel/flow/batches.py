@@ -14,7 +14,10 @@ class ColumnBatch(NamedTuple):
 
 
 class RowBatch(NamedTuple):
-    """Rows as Python tuples, and for each row what it is anchored to; no anchors where nothing is tracked."""
+    """Rows as Python tuples, and for each row what it is anchored to; no anchors where nothing is tracked.
+
+    Rows that are anchored together are parted only where their anchors have been cut.
+    """
 
     rows: list[tuple[Any, ...]]
     anchors: list[Any]

@@ -18,6 +18,7 @@ from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Schema
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
+from heronpy.instances.acking.anchored import shared
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec, SerializerCodec
 from heronpy.instances.output.columns.column_codec import encode_columns
@@ -79,6 +80,8 @@ GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
             encode_anchored([1, 2, 4], BATCH),
             encode_anchored([(1, 2), None, (3, 4)], BATCH),
             encode_anchored([{1: 2, 3: 4}, None, (5, 6)], BATCH),
+            encode_anchored(shared((1, 2), 3), BATCH),
+            encode_anchored([*shared({1: 2, 3: 4}, 2), 5], BATCH),
         ],
     ),
     "batch": (PlainCodec().decode, [BATCH]),
@@ -146,10 +149,20 @@ def test_a_range_of_roots_is_short_and_ends_within_64_bits(first: int, count: in
             judge(decode, data)
 
 
-@given(st.integers(0, 5), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
+@given(st.integers(0, 6), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
 def test_anchors_that_lie_about_how_many_they_are(form: int, size: int, tuples: int, rest: bytes) -> None:
     judge(lambda data: decode_anchored(data, tuples), struct.pack("<BI", form, size) + rest)
     judge(lambda data: decode_joined(data, tuples), struct.pack("<BI", form, size) + rest)
+
+
+@given(LYING_COUNTS, st.lists(LYING_COUNTS, max_size=6), st.binary(max_size=64))
+def test_shared_anchors_that_lie_about_how_many_tuples_share_them(
+    parts: int, counts: list[int], rest: bytes
+) -> None:
+    anchors = struct.pack(f"<I{len(counts)}I", parts, *counts) + rest
+    tuples = sum(counts[:parts]) if parts <= len(counts) else 3
+    judge(lambda data: decode_anchored(data, tuples), struct.pack("<BI", 5, len(anchors)) + anchors)
+    judge(lambda data: decode_joined(data, tuples), struct.pack("<BI", 5, len(anchors)) + anchors)
 
 
 @pytest.mark.parametrize(

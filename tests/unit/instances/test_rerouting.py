@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from support.tasks.emitter import MY_INCARNATION, Emitter
 from support.tasks.plans import edge
 
-from heronpy.instances.acking.anchored import Edges
+from heronpy.instances.acking.anchored import Edges, pairs
+from heronpy.instances.acking.edges import random_edges, xor_of
 from heronpy.instances.output.fast_lane import fast_lane
 from heronpy.instances.output.groupings.custom import Chooser
 from heronpy.kernel.flow.batches import RowBatch
@@ -107,6 +108,32 @@ def test_a_key_follows_its_group_and_keeps_its_order(words: list[str], par: int,
     for word in set(words):
         mine = [number for numbers in found.values() for number in numbers if words[number] == word]
         assert mine == sorted(mine)
+
+
+@given(
+    words=st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60),
+    kind=st.sampled_from(["fields", "all", "shuffle", "global"]),
+    par=st.integers(1, 4),
+    count=st.integers(1, 5),
+)
+def test_a_batch_that_is_divided_anew_owes_its_tree_as_before(
+    words: list[str], kind: Any, par: int, count: int
+) -> None:
+    """Also what is dropped, because its task is gone and the others have their copies."""
+    scaling = Scaling(edge(kind, *(["word"] if kind == "fields" else [])), par=par, batch_tuples=100)
+    rows = [[word, number] for number, word in enumerate(words)]
+    planted: list[tuple[int, int]] = []
+
+    def edges_of(copies: int) -> Sequence[Edges]:
+        planted.extend((7, edge) for edge in random_edges(copies))
+        return planted
+
+    scaling.collector.emit_many(rows, "default", edges_of)
+    scaling.scale(count)
+    arrived = [tree[7] for frame in scaling.link.frames for tree in frame.trees]
+    dropped = [edge for edges in scaling.settled for _, edge in pairs(edges)]
+    assert xor_of([*arrived, *dropped]) == xor_of(edge for _, edge in planted)
+    assert len(arrived) >= len(rows)
 
 
 @pytest.mark.parametrize("kind", ["shuffle", "none", "local_or_shuffle"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import random
 import struct
@@ -14,7 +15,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
-from heronpy.instances.acking.anchored import Anchored, Edges, TrackedId, joining, pairs
+from heronpy.instances.acking.anchored import (
+    Anchor,
+    Anchored,
+    Edges,
+    TrackedId,
+    cut,
+    joining,
+    pairs,
+    shared,
+    tracked,
+)
 from heronpy.instances.acking.roots import Over, Roots, task_of
 from heronpy.kernel.errors import ProtocolError
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
@@ -26,7 +37,8 @@ class Tuple:
     """A tuple on its way: all that acking knows of it is its id."""
 
     def __init__(self, edges: Edges) -> None:
-        (self.id,), _ = decode_anchored(encode_anchored([edges], b""), 1)
+        ids, _ = decode_anchored(encode_anchored([edges], b""), 1)
+        (self.id,) = ids
         self.roots = {root for root, _ in pairs(edges)}
 
 
@@ -288,6 +300,60 @@ def test_one_id_of_all_tuples_owes_what_theirs_owe(each: list[Edges]) -> None:
     assert (whole.settle() if whole else {}) == owed
 
 
+#: what rows that follow one another are anchored to together, and how many they are
+parts = st.lists(st.tuples(edges, st.integers(1, 9)), min_size=1, max_size=6)
+
+
+def anchors_of(each: list[tuple[Edges, int]]) -> list[Anchor]:
+    return [anchor for edges, rows in each for anchor in shared(edges, rows)]
+
+
+def all_owed(ids: Iterable[TrackedId | None]) -> dict[int, int]:
+    owed: dict[int, int] = {}
+    for one in ids:
+        for root, value in one.settle().items() if one else ():
+            owed[root] = owed.get(root, 0) ^ value
+    return owed
+
+
+@given(each=parts)
+def test_rows_that_share_an_edge_owe_it_together(each: list[tuple[Edges, int]]) -> None:
+    anchors = anchors_of(each)
+    payload = encode_anchored(anchors, b"batch")
+    ids, batch = decode_anchored(payload, len(anchors))
+    whole, _ = decode_joined(payload, len(anchors))
+    one_by_one = list(ids)
+    assert (batch, len(one_by_one)) == (b"batch", len(anchors))
+    expected = all_owed(tracked(edges) for edges, _ in each)
+    assert all_owed(one_by_one) == all_owed([whole]) == expected
+    begin = 0
+    for part_edges, rows in each:  # and each part of them what it shares
+        ids, _ = decode_anchored(payload, len(anchors))
+        mine = list(ids)[begin : begin + rows]
+        assert all_owed(mine) == all_owed([tracked(part_edges)])
+        begin += rows
+
+
+def test_a_batch_of_any_length_has_one_edge_in_front_of_it() -> None:
+    short, long = (len(encode_anchored(shared((7, 9), rows), b"")) for rows in (2, 100_000))
+    assert short == long == 5 + 4 + 8 + 16
+
+
+@given(each=parts, places=st.lists(st.integers(0, 60), max_size=8))
+def test_rows_that_share_an_edge_part_where_they_are_cut(
+    each: list[tuple[Edges, int]], places: list[int]
+) -> None:
+    anchors = anchors_of(each)
+    count, before = len(anchors), all_owed(tracked(edges) for edges, _ in each)
+    borders = sorted({0, count, *(place for place in places if place < count)})
+    for place in places:
+        cut(anchors, place)
+    assert len(anchors) == count
+    frames = [anchors[one:other] for one, other in itertools.pairwise(borders)]
+    ids = [decode_joined(encode_anchored(frame, b""), len(frame))[0] for frame in frames]
+    assert all_owed(ids) == before
+
+
 #: roots that follow one another, up to the last number of 64 bits
 ranges = st.tuples(st.integers(1, 2**64 - 40), st.integers(1, 40)).map(
     lambda run: list(range(run[0], sum(run)))
@@ -353,8 +419,9 @@ def test_acks_travel_as_packed_integers(whole: list[int], roots: list[int], fail
 def test_a_tuple_may_be_made_of_very_many() -> None:
     """As a window makes it, of more tuples than 16 bits can count."""
     edges: Edges = {root: root + 1 for root in range(1, 70_001)}
-    ids, batch = decode_anchored(encode_anchored([None, edges], b"batch"), 2)
+    found, batch = decode_anchored(encode_anchored([None, edges], b"batch"), 2)
+    none, made = found
     assert batch == b"batch"
-    assert ids[0] is None
-    assert ids[1] is not None
-    assert ids[1].settle() == edges
+    assert none is None
+    assert made is not None
+    assert made.settle() == edges
