@@ -52,13 +52,20 @@ class EventInbox:
     def __init__(self, news: ControlEvents) -> None:
         self._news = news
         self._seen = -1
+        self._acted = -1
         self.listeners: list[Listener] = []
 
     def look(self) -> None:
         """Between two calls of user code."""
         self.peek()
+        self._acted = self._seen
         for listener in self.listeners:
             listener.act()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something has changed, or was heard inside emit(), on which nobody has acted."""
+        return self._news.news != self._acted
 
     def peek(self) -> None:
         """Inside emit(), which waits."""

@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 
 from heronpy.kernel.protocol import Sample, Totals
 
+#: seconds inside calls that emit nothing, and are no news
+LITTLE = 0.05
+
 
 class Counters:
     """One task's numbers since it started."""
@@ -82,8 +85,12 @@ class Counters:
         )
 
     def figures(self) -> tuple[object, ...]:
-        """All that is in the samples, at a fraction of their cost: whether anything has changed."""
-        numbers = (self.acked, self.failed, self.busy_seconds, self.calls, self.waiting_seconds, self.missing)
+        """What is in the samples, at a fraction of their cost: whether anything worth a report has changed.
+
+        That a spout was asked in vain is none of it, until these calls have taken some time.
+        """
+        busy = self.busy_seconds // LITTLE
+        numbers = (self.acked, self.failed, busy, self.waiting_seconds, self.missing)
         more = (self.rejected, self.poisoned, self.maybe_lost, self.queued, self.pending, self.pending_limit)
         tuples = (dict(self.emitted), dict(self.dropped), dict(self.executed))
         return (*numbers, *more, *tuples, dict(self.custom), dict(self.held_up_seconds()))

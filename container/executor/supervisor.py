@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 FIRST = 1
 
 #: a child without a heartbeat for this long, or for half of the silence limit, is shown as silent
-QUIET_SECONDS = 3.0
+QUIET_SECONDS = 8.0
 
 #: the first heartbeat comes when all is imported and the loop runs; on a busy machine that takes a while
 START_SECONDS = 30.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import time
 from pathlib import Path
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from heronpy.kernel.launch import Child, TopologyLaunch
 
 log = logging.getLogger(__name__)
+
+#: a report that has not changed is passed on for so long, until the master sees that it stands still …
+STILL_TOLD = 4.0
+#: … and then every so manieth time, since the master may have missed it
+UNTOLD = 10
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
@@ -71,15 +77,21 @@ class MetricsManager:
         self._tasks: dict[int, PlacedTask] = {}
         #: task id, or the name of a process that is not a task
         self._reports: dict[int | str, MetricsReport] = {}
+        #: when each of them last came with other figures
+        self._changed_at: dict[int | str, float] = {}
+        #: passes since all reports were passed on
+        self._passes = 0
         self._sinks: dict[str, MetricSink] = {}
         self._mailbox = Mailbox(self._router, log)
         #: where clients can ask for logs, if those are not on their own machine
+        self._interval = 1.0
         self._port = LogPort(launch.logs, self._tree, state, reactor, transport) if launch.remote else None
         self._path = self._tree.metrics_manager(child.container)
         endpoint = self._port.endpoint if self._port is not None else ""
         self._registration = Registration(self._keys.public, child.incarnation, endpoint, os.getpid())
 
     def startup(self, interval: float) -> None:
+        self._interval = interval
         if not keep_registered(self._state, self._reactor, self._path, self._registration, self._leave):
             return
         self._reactor.register(self._router, self._on_reports)
@@ -111,7 +123,7 @@ class MetricsManager:
                 log.exception("metric sink %s did not close", name)
 
     def _refresh(self) -> None:
-        self._master.refresh(on_connected=lambda: None)
+        self._master.refresh(on_connected=self._tell_all)
         plan = read(self._state, self._tree.physical_plan, PhysicalPlan)
         if plan is not None:
             self._tasks = {task.id: task for task in plan.tasks}
@@ -119,7 +131,16 @@ class MetricsManager:
     def _on_reports(self) -> None:
         for _, message in self._mailbox.messages():
             if isinstance(message, MetricsReport):
-                self._reports[message.task or message.source] = message
+                self._take(message)
+
+    def _take(self, report: MetricsReport) -> None:
+        key = report.task or report.source
+        if report != self._reports.get(key):
+            self._reports[key], self._changed_at[key] = report, time.monotonic()
+
+    def _tell_all(self) -> None:
+        """The next time."""
+        self._passes = 0
 
     def _own_report(self) -> MetricsReport:
         count = self._mailbox.rejected + self._router.refused
@@ -130,10 +151,15 @@ class MetricsManager:
         )
 
     def _pass_on(self) -> None:
-        reports = [*self._reports.values(), self._own_report()]
-        self._master.send(ContainerMetrics(container=self._child.container, reports=reports))
+        self._take(self._own_report())
+        since = -math.inf if self._passes == 0 else time.monotonic() - max(STILL_TOLD, 4 * self._interval)
+        self._passes = (self._passes + 1) % UNTOLD
+        news = [report for key, report in self._reports.items() if self._changed_at[key] >= since]
+        if news:
+            self._master.send(ContainerMetrics(container=self._child.container, reports=news))
         if not self._sinks:
             return
+        reports = list(self._reports.values())
         samples = labelled(reports, self._tasks, self._launch.topology, self._child.container)
         for name, sink in self._sinks.items():
             try:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, TypeGuard, cast
 
 from heronpy.instances.acking.anchored import (
+    MOST_SHARED,
     Anchor,
     Anchored,
     AnchoredToMany,
@@ -170,7 +171,8 @@ def _decode_shared(anchors: bytes, tuples: int) -> list[tuple[Edges, int]]:
     begin = _COUNT.size + 8 * parts
     counts = array("I", anchors[_COUNT.size : begin] if len(anchors) >= begin else b"")
     rows, roots = counts[:parts], counts[parts:]
-    if 0 in rows or sum(rows) != tuples or len(anchors) != begin + 16 * sum(roots):
+    bounded = all(count < 2 or count * many <= MOST_SHARED for count, many in zip(rows, roots, strict=True))
+    if not bounded or 0 in rows or sum(rows) != tuples or len(anchors) != begin + 16 * sum(roots):
         msg = f"{len(anchors)} bytes of anchors for {sum(rows)} of {tuples} tuples, in {parts} parts"
         raise ProtocolError(msg)
     numbers = iter(array("Q", anchors[begin:]))

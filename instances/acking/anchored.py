@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
@@ -27,13 +28,24 @@ class Shared:
         self.edges = edges
 
 
+#: Edges of the rows that may share theirs, if each had its own. A receiver that takes the rows one by one
+#: makes these, and must not make any number of them out of a few bytes.
+MOST_SHARED = 1024
+
 #: what a row is anchored to: by itself, or with its neighbours
 Anchor = Edges | Shared
 
 
 def shared(edges: Edges, rows: int) -> list[Anchor]:
-    """For each row of a batch, that it is anchored with all the others to this."""
-    return [Shared(edges)] * rows if rows > 1 and edges is not None else [edges] * rows
+    """For each row of a batch, that it is anchored with the others to this, as many as may share it."""
+    if rows < 2 or edges is None:
+        return [edges] * rows
+    together = max(1, MOST_SHARED // (len(edges) if isinstance(edges, dict) else 1))
+    sizes = [min(together, rows - begin) for begin in range(0, rows, together)]
+    found: list[Anchor] = []
+    for part, size in zip(divided(edges, len(sizes)), sizes, strict=True):
+        found += [Shared(part)] * size if size > 1 else [part]
+    return found
 
 
 def runs(anchors: Sequence[Anchor]) -> list[tuple[Edges, int]]:
@@ -56,8 +68,10 @@ def cut(anchors: list[Anchor], at: int) -> None:
     both = anchors[at]
     if not isinstance(both, Shared) or anchors[at - 1] is not both:
         return
-    begin = anchors.index(both)
-    end = begin + anchors.count(both)
+    # Those that share it are neighbours, at most so many.
+    first, last = max(0, at - MOST_SHARED), min(len(anchors), at + MOST_SHARED)
+    begin = bisect.bisect_left(range(first, at), True, key=lambda place: anchors[place] is both) + first
+    end = bisect.bisect_left(range(at, last), True, key=lambda place: anchors[place] is not both) + at
     before, behind = divided(both.edges, 2)
     anchors[begin:end] = [*shared(before, at - begin), *shared(behind, end - at)]
 

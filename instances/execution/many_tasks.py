@@ -8,16 +8,30 @@ from collections.abc import Callable, Iterable, Sequence
 from heronpy.instances.execution.memory_links import MemoryLink, MemoryLinks
 from heronpy.instances.execution.turn import Runnable, Turn
 
+#: of the time that a task can wait; it is called so much earlier where the loop is awake for others …
+_EARLY = 0.5
+#: … but not a task that waits for less than this many seconds
+_LONG = 0.05
+
 
 class Member:
     """A task of the loop, and when it is to be called again if no frame comes before."""
 
-    __slots__ = ("due", "link", "task")
+    __slots__ = ("due", "early", "link", "task")
 
     def __init__(self, task: Runnable, link: MemoryLink) -> None:
         self.task = task
         self.link = link
-        self.due = 0.0
+        self.due = self.early = 0.0
+
+    def rest(self, now: float, patience: float) -> None:
+        """Nothing to do for so long. Idle tasks come to be called together: waking costs more than a call."""
+        self.due = now + patience
+        self.early = self.due - _EARLY * patience if patience >= _LONG else self.due
+
+    def stir(self) -> None:
+        """Call it in the next round."""
+        self.due = self.early = 0.0
 
 
 def in_order(members: Sequence[Member]) -> Iterable[Member]:
@@ -61,12 +75,12 @@ class ManyTasks:
 
     def wake(self, number: int) -> None:
         """There is something to do that did not come as a frame."""
-        self._members[number].due = 0.0
+        self._members[number].stir()
 
     def wake_all(self) -> None:
         """The same for all of them."""
         for member in self._members.values():
-            member.due = 0.0
+            member.stir()
 
     def run(self) -> None:
         while not self._links.stopping:
@@ -76,7 +90,7 @@ class ManyTasks:
         """A turn for each task that has something to do; False if none had."""
         moved, now = False, self._clock()
         for member in self._order(tuple(self._members.values())):
-            if member.link.arrived or member.link.stirred or member.due <= now:
+            if member.link.arrived or member.link.stirred or member.early <= now:
                 self._step(member)
                 moved = True
             if self._links.stopping:
@@ -98,5 +112,8 @@ class ManyTasks:
         turn = member.task.turn()
         while turn is Turn.MORE and self._clock() < until:
             turn = member.task.turn()
-        member.due = 0.0 if turn is Turn.MORE else self._clock() + member.task.patience()
+        if turn is Turn.MORE:
+            member.stir()
+        else:
+            member.rest(self._clock(), member.task.patience())
         return turn

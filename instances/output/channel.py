@@ -146,8 +146,10 @@ class Lane:
     def put(self, batch: RowBatch | ColumnBatch) -> None:
         """Add a batch that was emitted before, whole."""
         assert isinstance(batch, RowBatch)
+        if batch.anchors or self.edges:  # rows of a checkpoint have none, and may be before or behind others
+            self.edges.extend([None] * (len(self.rows) - len(self.edges)))
+            self.edges.extend(batch.anchors or [None] * len(batch.rows))
         self.rows.extend(batch.rows)
-        self.edges.extend(batch.anchors)
 
     def discard(self) -> None:
         """What is in it does not leave from here."""

@@ -35,7 +35,8 @@ class AttendedTask:
         self._report.leave()
         if self._task.end.reached:
             self._report.reach_end(self._task.end.level)
-        return turn
+        # What wakes a task may have been taken in during the turn.
+        return Turn.MORE if self._attention.is_behind else turn
 
     def _follow(self) -> None:
         task, report = self._task, self._report

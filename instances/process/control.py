@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +16,8 @@ from heronpy.instances.process.notices import Notices
 from heronpy.instances.process.task_report import TaskReport
 from heronpy.instances.process.usage import Usage
 from heronpy.kernel.errors import MessageTooLarge, ProtocolError
-from heronpy.kernel.liveness.lifeline import beat, beat_interval
+from heronpy.kernel.liveness.lifeline import beat
+from heronpy.kernel.liveness.silence import LOOKS
 from heronpy.kernel.logs.rate_limited import RateLimitedLog
 from heronpy.kernel.machine.addresses import CONTROL_SOCKET, METRICS_SOCKET, process_identity, socket_path
 from heronpy.kernel.plans import PhysicalPlan
@@ -27,6 +30,10 @@ log = logging.getLogger(__name__)
 BEAT = 1.0
 #: beats that are left out while there is nothing new
 MOST_UNTOLD = 4
+#: looks without news after which a process looks less often …
+PATIENT = 10
+#: … at intervals of so many seconds: the wake-up of an idle process costs more than what it then does
+SELDOM = 3.0
 #: the control thread must get its turn while user code computes
 SWITCH_INTERVAL = 0.001
 #: exit status when the executor is gone
@@ -58,7 +65,9 @@ class Control:
     ) -> None:
         self._process = process
         self._lifeline = lifeline
-        self._silence = silence
+        #: seconds between looks that find nothing; less where silence is deadly early
+        self._seldom = min(SELDOM, silence / LOOKS)
+        self._begun = time.monotonic()
         self._metrics_interval = metrics_interval
         self._wake = wake
         identity = process_identity(*process)
@@ -134,20 +143,36 @@ class Control:
         reactor = self._reactor
         reactor.register(self._stream_manager, self._on_stream_manager)
         reactor.register(self._lifeline, self._on_executor_gone, urgent=True)
-        reactor.call_every(beat_interval(self._silence), lambda: beat(self._lifeline))
-        reactor.call_every(BEAT, self._beat_if_news)
-        reactor.call_every(self._metrics_interval, self._send_metrics)
+        beat(self._lifeline)
         self._send_beat()
+        self._look_later(self._live, self._seldom, 0)
+        self._look_later(self._beat_if_news, BEAT, 0)
+        self._look_later(self._metrics_if_news, self._metrics_interval, 0)
         reactor.run()
         # The last report (why the task failed) must still leave; half a second is plenty on a unix socket.
         self._stream_manager.close(linger=0.5)
         self._metrics_manager.close(linger=0.5)
         reactor.close()
 
+    def _look_later(self, look: Callable[[], bool], interval: float, vain: int) -> None:
+        """Look again, `vain` times without news so far. What is due about now is due at one moment."""
+        pause = interval if vain < PATIENT else max(interval, self._seldom)
+        wait = pause - (time.monotonic() - self._begun) % pause
+        if wait < pause / 4:
+            wait += pause
+        self._reactor.call_later(wait, functools.partial(self._look, look, interval, vain))
+
+    def _look(self, look: Callable[[], bool], interval: float, vain: int) -> None:
+        self._look_later(look, interval, 0 if look() else vain + 1)
+
+    def _live(self) -> bool:
+        beat(self._lifeline)
+        return False
+
     def _send_beat(self) -> None:
         self._tell_beat(self._beat())
 
-    def _beat_if_news(self) -> None:
+    def _beat_if_news(self) -> bool:
         """A process that only waits says so now and then: each beat wakes the Stream Manager."""
         beat, connection = self._beat(), self._stream_manager.connections
         known = beat == self._told and connection == self._told_over and connection is not None
@@ -155,6 +180,7 @@ class Control:
             self._untold += 1
         else:
             self._tell_beat(beat)
+        return not known
 
     def _beat(self) -> bytes:
         # A message of its own: protobuf gives back what was in the fields of one only with all of it.
@@ -167,6 +193,10 @@ class Control:
     def _tell_beat(self, beat: bytes) -> None:
         self._told, self._told_over, self._untold = beat, self._stream_manager.connections, 0
         self._stream_manager.send([beat])
+
+    def _metrics_if_news(self) -> bool:
+        self._send_metrics()
+        return any(report.has_moved for report in self.reports.values())
 
     def _send_metrics(self) -> None:
         """One report for each task; the first has what the process uses, so that sums over tasks hold."""

@@ -51,6 +51,8 @@ class TaskReport:
         #: the figures of the last samples, and how often they have been the same since
         self._told: tuple[object, ...] = ()
         self._untold = 0
+        #: whether they had changed when samples were last asked for
+        self.has_moved = False
         self._condition = Condition("starting")
         self._errors = 0
         self._call: Call | None = None
@@ -161,7 +163,8 @@ class TaskReport:
     def changed_samples(self) -> list[Sample]:
         """None at all while they are as they were told last: who has those, passes them on."""
         figures = (self._errors, *self.counters.figures())
-        self._untold = 0 if figures != self._told else (self._untold + 1) % UNTOLD
+        self.has_moved = figures != self._told
+        self._untold = 0 if self.has_moved else (self._untold + 1) % UNTOLD
         return [] if self._untold else self.samples(figures)
 
     def samples(self, figures: tuple[object, ...] = ()) -> list[Sample]:

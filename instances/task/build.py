@@ -7,7 +7,7 @@ import pickle
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 import msgspec
 
@@ -164,7 +164,7 @@ class Task(NamedTuple):
         except Stopping:
             return Turn.DONE
         except TupleTooLarge as error:
-            raise self._naming_emit(error) from None
+            self._raise_located(error)
 
     def patience(self) -> float:
         """Seconds until the next turn, if nothing comes before."""
@@ -175,11 +175,13 @@ class Task(NamedTuple):
         try:
             self.parts.outbox.flush()
         except TupleTooLarge as error:
-            raise self._naming_emit(error) from None
+            self._raise_located(error)
 
-    def _naming_emit(self, error: TupleTooLarge) -> Exception:
+    def _raise_located(self, error: TupleTooLarge) -> NoReturn:
         """The same error with the line of the user's emit(), unless it was raised inside that."""
-        return error if describe_user_error(error).file else located(error, type(self.component))
+        if describe_user_error(error).file:
+            raise error
+        raise located(error, type(self.component)) from None
 
     def abandon(self) -> None:
         """End without sending anything: all tasks go back to a checkpoint. Errors of close() are logged."""

@@ -218,7 +218,8 @@ class SpoutTask:
         """Ask the spout; whether it may have more."""
         seldom = self._pace.chunk == 1
         moved = self._ask()
-        if moved and seldom and self._punctual and not self._parts.outbox.overfull:
+        brief = seldom and self._pace.chunk > 1  # one call, and a short one
+        if moved and brief and self._punctual and not (self.resting or self._parts.outbox.overfull):
             self._note_moved()
             # It has most likely said all: the next turn, in which that shows, would cost as much as this one.
             full = self._tracker is not None and self._tracker.full

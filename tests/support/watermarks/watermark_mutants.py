@@ -122,7 +122,7 @@ WHEN_RESCALED: dict[str, WatermarkMutant] = {
     "overtaking": WatermarkMutant(overtaking, 0),
 }
 
-WHEN_APART: dict[str, WatermarkMutant] = {"epochs": WatermarkMutant(without_epochs, 173)}
+WHEN_APART: dict[str, WatermarkMutant] = {"epochs": WatermarkMutant(without_epochs, 416)}
 
 WHEN_RESTORED: dict[str, WatermarkMutant] = {
     "before alignment": WatermarkMutant(before_alignment, 6),

@@ -18,7 +18,7 @@ from heronpy.kernel.machine.addresses import METRICS_SOCKET, process_identity, s
 from heronpy.kernel.plans import Component, LogicalPlan, PhysicalPlan, PlacedTask
 from heronpy.kernel.plugin import MetricSink, Registry, hookimpl, hookspecs
 from heronpy.kernel.plugin.metric_sink import Sample
-from heronpy.kernel.protocol import MetricsReport, wrap
+from heronpy.kernel.protocol import ContainerMetrics, MetricsReport, wrap
 from heronpy.kernel.protocol import Sample as Sent
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.kernel.tree.paths import Tree
@@ -124,3 +124,33 @@ def test_reports_reach_the_good_sinks_whatever_the_others_do(
     assert "no writing today" in caplog.text
     assert "no closing either" in caplog.text
     assert "dropped a control message from process 7 (incarnation 1): not a control message" in caplog.text
+
+
+def test_the_master_is_told_what_has_changed_and_now_and_then_all(
+    container: Container, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager, now = container.manager, [1000.0]
+    told: list[list[int | str]] = []
+
+    def send(metrics: ContainerMetrics) -> None:
+        told.append([report.task or report.source for report in metrics.reports])
+
+    monkeypatch.setattr(manager._master, "send", send)
+    monkeypatch.setattr("heronpy.container.metrics_manager.main.time.monotonic", lambda: now[0])
+
+    def passes(count: int, value: float) -> list[list[int | str]]:
+        told.clear()
+        for _ in range(count):
+            manager._take(MetricsReport(task=7, incarnation=1, samples=[Sent(name="emitted", value=value)]))
+            manager._pass_on()
+            now[0] += 1.0
+        return list(told)
+
+    both = ["metrics-manager", 7]
+    assert [sorted(each, key=str) for each in passes(1, 1.0)] == [sorted(both, key=str)]
+    passes(9, 1.0)
+    assert [sorted(each, key=str) for each in passes(1, 1.0)] == [sorted(both, key=str)], "the tenth"
+    assert passes(5, 1.0) == [], "nothing has changed for longer than the master needs to see it"
+    assert passes(5, 2.0)[:4] == [[7]] * 4
+    manager._tell_all()
+    assert sorted(passes(1, 2.0)[0], key=str) == sorted(both, key=str), "to a new master"

@@ -147,7 +147,7 @@ def test_a_process_is_started_supervised_and_replaced_with_all_its_tasks(home: H
 
 
 def test_it_is_called_silent_before_it_is_killed_and_running_again_when_it_speaks(home: Home) -> None:
-    home.pass_time(3, "b")
+    home.pass_time(8, "b")
     assert home.view("a").state == "running"
     home.pass_time(1, "b")
     assert home.view("a").state == "silent"

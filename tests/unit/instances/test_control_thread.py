@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
 from support.tasks.plans import edge, plan_of
 
-from heronpy.instances.process.control import MOST_UNTOLD, Control, ProcessId
+from heronpy.instances.process.control import MOST_UNTOLD, PATIENT, Control, ProcessId
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.machine.addresses import CONTROL_SOCKET, METRICS_SOCKET, process_identity
 from heronpy.kernel.protocol import (
@@ -78,6 +80,33 @@ def test_a_process_that_only_waits_beats_now_and_then_and_at_once_for_a_new_stre
         while not (told := beats()):
             control._on_stream_manager()
         assert told == 1
+
+
+def test_a_process_without_news_looks_seldom_and_for_all_at_one_moment(tmp_path: Path) -> None:
+    with Transport() as transport:
+        control = Control(transport, tmp_path, ProcessId(4, 9), [4], -1, 30.0, 1.0, lambda: None)
+        due: list[tuple[float, Callable[[], None]]] = []
+        reactor: Any = SimpleNamespace(call_later=lambda wait, call: due.append((wait, call)))
+        control._reactor = reactor
+
+        def waits(look: Callable[[], bool], looks: int) -> list[float]:
+            """How long each of so many looks waits for the next one, in whole seconds."""
+            control._look_later(look, 1.0, 0)
+            found = []
+            for _ in range(looks):
+                wait, call = due.pop()
+                control._begun -= wait  # as if the time had passed
+                found.append(wait)
+                call()
+            due.clear()
+            return [round(wait) for wait in found[1:]]
+
+        assert waits(lambda: True, 20) == [1] * 19
+        seldom = waits(lambda: False, 20)
+        assert seldom[: PATIENT - 1] == [1] * (PATIENT - 1)
+        assert seldom[-5:] == [3] * 5
+        phase = (time.monotonic() - control._begun) % 3
+        assert min(phase, 3 - phase) < 0.5, "a moment at which all looks are due"
 
 
 class Managers:

@@ -16,7 +16,7 @@ from support.tasks.plans import edge
 
 from heronpy import BasicBolt, Bolt, Grouping, Spout, TopologyBuilder
 from heronpy.instances.acking.ack_codec import Acks
-from heronpy.instances.acking.anchored import Anchored, Edges
+from heronpy.instances.acking.anchored import Anchored, Edges, pairs
 from heronpy.instances.acking.edges import random_edges, xor_of
 from heronpy.instances.acking.outgoing import OutgoingAcks
 from heronpy.instances.flow_settings import FlowSettings
@@ -207,6 +207,21 @@ def test_a_row_that_is_too_large_takes_no_other_with_it() -> None:
             emitter.outbox.flush()
     emitter.outbox.flush()
     assert sorted(emitter.link.values) == [["a", 1]] * 2 + [["b", 2]] * 2 + [["c", 4]] * 2
+
+
+def test_a_row_that_is_too_large_leaves_the_tree_to_the_other_rows_of_its_batch() -> None:
+    emitter = Emitter(par=1, frame_bytes=1000, credit_initial=100)
+    settled: list[Edges] = []
+    emitter.outbox.settle = settled.append
+    rows = [["a", 1], ["b", 2], ["x" * 2000, 3], ["c", 4], ["d", 5]]
+    emitter.collector.emit_many(rows, "default", lambda _: [(7, 99)])
+    with pytest.raises(TupleTooLarge):
+        emitter.outbox.flush()
+    emitter.outbox.flush()
+    arrived = [tree[7] for frame in emitter.link.frames for tree in frame.trees]
+    assert (emitter.link.values, len(arrived)) == ([["a", 1], ["b", 2], ["c", 4], ["d", 5]], 4)
+    ((_, lost),) = (one for edges in settled for one in pairs(edges))
+    assert xor_of([*arrived, lost]) == 99
 
 
 def test_the_first_row_of_a_lane_shows_how_many_fit_into_a_batch() -> None:

@@ -165,6 +165,16 @@ def test_shared_anchors_that_lie_about_how_many_tuples_share_them(
     judge(lambda data: decode_joined(data, tuples), struct.pack("<BI", 5, len(anchors)) + anchors)
 
 
+def test_a_few_bytes_of_shared_anchors_do_not_become_millions_of_edges() -> None:
+    rows, roots = 300, 300
+    numbers = struct.pack(f"<{2 * roots}Q", *range(2 * roots))
+    anchors = struct.pack("<III", 1, rows, roots) + numbers
+    payload = struct.pack("<BI", 5, len(anchors)) + anchors
+    for decode in (decode_anchored, decode_joined):
+        with pytest.raises(ProtocolError, match="bytes of anchors for 300 of 300 tuples, in 1 parts"):
+            decode(payload, rows)
+
+
 @pytest.mark.parametrize(
     "payload",
     [

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Spout, Tuple
+from heronpy.instances.control_events import ControlEvents, EventInbox
 from heronpy.instances.execution.one_task import OneTask
 from heronpy.instances.execution.turn import Turn
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec
+from heronpy.instances.process.attended_task import AttendedTask
+from heronpy.instances.process.notices import Notices
+from heronpy.instances.process.task_report import TaskReport
 from heronpy.instances.task.build import Task, build_task
 from heronpy.kernel.flow.credit import HELLO, Grant
 from heronpy.kernel.flow.frame import CREDIT, DATA, Prefix, seal, unseal
@@ -40,7 +45,9 @@ class Link:
 class Stage:
     """One task, a clock, and user code that takes `cost` seconds per call."""
 
-    def __init__(self, task: int, make: Callable[[Stage], type[Any]]) -> None:
+    def __init__(
+        self, task: int, make: Callable[[Stage], type[Any]], settings: FlowSettings | None = None
+    ) -> None:
         self.now = 100.0
         self.cost = 1e-6
         self.calls = 0
@@ -51,16 +58,18 @@ class Stage:
             task,
             1,
             self.link,
-            FlowSettings(),
+            settings or FlowSettings(),
             lambda _: make(self),
             lambda: self.now,
         )
+        self.during_call: Callable[[], None] = lambda: None
         self.task.initialize()
         self.step = OneTask(self.task, self.link).step
 
     def call(self) -> None:
         self.calls += 1
         self.now += self.cost
+        self.during_call()
 
     @property
     def sent(self) -> int:
@@ -166,6 +175,44 @@ def test_a_spout_that_says_when_it_is_due_emits_and_rests_in_one_turn() -> None:
     while stage.step() is Turn.MORE:
         pass
     assert stage.sent == 13
+
+
+def test_a_spout_whose_calls_are_counted_is_called_once_a_turn() -> None:
+    """As by a test, which says how often it is called."""
+    stage = Stage(SOURCE, timed, FlowSettings(spout_calls=1))
+    stage.now = 200.0
+    for number in range(1, 6):
+        stage.step()
+        assert stage.calls == number
+
+
+def test_what_is_heard_inside_a_turn_is_acted_on_before_the_task_rests() -> None:
+    stage, notices = Stage(SINK, bolt), Notices()
+    heard: list[str] = []
+
+    class Hearing:
+        def hear(self, news: ControlEvents) -> None:
+            heard.append("heard")
+
+        def act(self) -> None:
+            heard.append("acted")
+
+    inbox = EventInbox(notices)
+    inbox.listeners.append(Hearing())
+    rested: Any = SimpleNamespace(waits=False)
+    attended = AttendedTask(stage.task, inbox, rested, notices, TaskReport(SINK, lambda: None))
+
+    def told_meanwhile() -> None:
+        notices.news += 1
+        inbox.peek()  # as emit() does that waits
+
+    assert attended.turn() is Turn.DONE
+    bring(stage, 1, 0)
+    heard.clear()
+    stage.during_call = told_meanwhile
+    assert (attended.turn(), heard) == (Turn.MORE, ["acted", "heard"])
+    stage.during_call = lambda: None
+    assert (attended.turn(), heard) == (Turn.DONE, ["acted", "heard", "acted"])
 
 
 def test_a_bolt_whose_input_is_worked_off_ends_its_turn() -> None:

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from heronpy.instances.acking import anchored
 from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
 from heronpy.instances.acking.anchored import (
+    MOST_SHARED,
     Anchor,
     Anchored,
     Edges,
@@ -334,9 +336,20 @@ def test_rows_that_share_an_edge_owe_it_together(each: list[tuple[Edges, int]]) 
         begin += rows
 
 
-def test_a_batch_of_any_length_has_one_edge_in_front_of_it() -> None:
-    short, long = (len(encode_anchored(shared((7, 9), rows), b"")) for rows in (2, 100_000))
+def test_a_batch_has_one_edge_in_front_of_it_however_many_rows_it_has() -> None:
+    short, long = (len(encode_anchored(shared((7, 9), rows), b"")) for rows in (2, MOST_SHARED))
     assert short == long == 5 + 4 + 8 + 16
+
+
+@given(roots=st.integers(1, 2000), rows=st.integers(1, 5000))
+def test_few_rows_share_the_edges_of_many_trees(roots: int, rows: int) -> None:
+    """Whoever takes them one by one makes an edge for each row and tree, and a frame must not grow by it."""
+    edges: Edges = {root: root * root for root in range(1, roots + 1)} if roots > 1 else (7, 9)
+    anchors = shared(edges, rows)
+    parts = anchored.runs(anchors)
+    assert len(anchors) == sum(count for _, count in parts) == rows
+    assert all(count == 1 or count * roots <= MOST_SHARED for _, count in parts)
+    assert all_owed(tracked(part) for part, _ in parts) == all_owed([tracked(edges)])
 
 
 @given(each=parts, places=st.lists(st.integers(0, 60), max_size=8))

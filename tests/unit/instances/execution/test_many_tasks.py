@@ -248,3 +248,20 @@ def test_a_task_that_is_done_or_blocked_is_called_again_when_it_is_due() -> None
     loop.wake(0)
     loop.round()
     assert (busy.turns, done.turns) == (5, 2)
+
+
+def test_idle_tasks_come_to_be_called_together() -> None:
+    """Each wake-up of the process costs more than all these calls."""
+    now, links, wakes = [0.0], MemoryLinks(), 0
+    loop = ManyTasks(links, clock=lambda: now[0])
+    tasks = [Counting() for _ in range(10)]
+    for number, task in enumerate(tasks):
+        loop.add(number, task, links.open(number))
+        loop.round()
+        now[0] += 0.05
+    while now[0] < 10:
+        now[0] += loop.patience()
+        assert loop.round()
+        wakes += 1
+    assert wakes < 30, "twice a second, once they are together"
+    assert all(20 <= task.turns <= 30 for task in tasks)
