@@ -89,13 +89,18 @@ def test_a_table_goes_on_in_another_topology_with_another_parallelism(engine: En
 
 
 @pytest.mark.cluster
-def test_every_value_comes_to_another_container_as_it_was_as_rows_and_as_columns(
-    engine: Engine, tmp_path: Path
+@pytest.mark.parametrize(
+    ("containers", "fuse", "links"), [(3, "none", "unix"), (1, "none", "zmq"), (1, "container", "unix")]
+)
+def test_every_value_comes_as_it_was_as_rows_and_as_columns_to_any_neighbour(
+    engine: Engine, tmp_path: Path, containers: int, fuse: str, links: str
 ) -> None:
+    """In another container, behind another socket, and in the same process."""
     (tmp_path / "values").write_bytes(pickle.dumps(VALUES))
-    engine.ok("submit", str(TOPOLOGIES / "column_values.py"), str(tmp_path))
+    chosen = ("--set", f"topology.fuse={fuse}", "--set", f"transport.local={links}")
+    engine.ok("submit", str(TOPOLOGIES / "column_values.py"), str(tmp_path), str(containers), *chosen)
     with Watching(engine, "ColumnValues") as watching:
-        assert len({one.container for one in watching.status().instances}) == 3
+        assert len({one.container for one in watching.status().instances}) == containers
         wait_until(lambda: watching.status().state == "FINISHED", 60, "it is FINISHED", watching.detail)
     sent = {name: [*map(repr, values), repr(values[1])] for name, (_, values) in VALUES.items()}
     streams = {f"{form}_{name}": values for form in ("rows", "columns") for name, values in sent.items()}

@@ -21,6 +21,10 @@ KILLS = int(os.environ.get("CHAOS_KILLS", "3"))
 #: everybody whose death may concern a tuple; and who conducts the checkpoints
 ROLES = ["numbers", "relay", "count", "sink", "stream-manager", "executor", "topology-master"]
 TOPOLOGY = "ExactlyOnce"
+#: topology.fuse and transport.local; the others in `make chaos`
+SURROUNDINGS = [("none", "unix")]
+if "CHAOS_KILLS" in os.environ:
+    SURROUNDINGS += [("container", "unix"), ("none", "zmq")]
 #: of data for each kill, so that it flows while somebody is killed; when all are over, the rest comes at once
 SECONDS = 8
 
@@ -65,7 +69,15 @@ def count_rows(database: Path) -> int:
 class Source:
     """One run of the topology."""
 
-    def __init__(self, engine: Engine, kind: str, target: Path, total: int, rate: int) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        kind: str,
+        target: Path,
+        total: int,
+        rate: int,
+        surroundings: tuple[str, str] = ("none", "unix"),
+    ) -> None:
         self.engine = engine
         self.total = total
         self.read: Reader = lambda: lines_in(target) if kind == "files" else rows_in(target)
@@ -73,7 +85,9 @@ class Source:
         self.count: Callable[[], int] = lambda: count_lines(target) if kind == "files" else count_rows(target)
         self._hurry = Path(f"{target}.hurry")
         submitted = str(TOPOLOGIES / "exactly_once.py"), kind, str(target), str(total), str(rate)
-        engine.ok("submit", *submitted, "--set", "container.restart_reset=100ms", timeout=110)
+        fuse, links = surroundings
+        chosen = ("--set", f"topology.fuse={fuse}", "--set", f"transport.local={links}")
+        engine.ok("submit", *submitted, "--set", "container.restart_reset=100ms", *chosen, timeout=110)
 
     def status(self) -> dict[str, int]:
         found: dict[str, int] = self.engine.status(TOPOLOGY)["checkpoints"]
@@ -116,15 +130,16 @@ class Source:
         print(f"{role}: committed on after {time.monotonic() - begun:.2f} s")
 
 
+@pytest.mark.parametrize("surroundings", SURROUNDINGS, ids="-".join)
 @pytest.mark.parametrize(("kind", "total"), [("files", 5_000 * KILLS), ("rows", 2_500 * KILLS)])
 def test_the_committed_output_is_the_same_whoever_is_killed(
-    engine: Engine, tmp_path: Path, kind: str, total: int
+    engine: Engine, tmp_path: Path, kind: str, total: int, surroundings: tuple[str, str]
 ) -> None:
-    print(f"{kind}: seed {SEED}, {KILLS} kills")
+    print(f"{kind} {surroundings}: seed {SEED}, {KILLS} kills")
     dice = random.Random(f"{kind} {SEED}")
     undisturbed = Source(engine, kind, tmp_path / "undisturbed", total, total).finish()
 
-    source = Source(engine, kind, tmp_path / "under_fire", total, total // (SECONDS * KILLS))
+    source = Source(engine, kind, tmp_path / "under_fire", total, total // (SECONDS * KILLS), surroundings)
     for _ in range(KILLS):
         source.kill_one(dice)
     restores = source.status()["run"] - 1

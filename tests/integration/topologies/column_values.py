@@ -1,4 +1,4 @@
-"""One stream of each type of column, sent as columns and sent as rows, read as columns and as rows: FOLDER.
+"""One stream of each type of column, sent and read as columns and as rows: FOLDER CONTAINERS.
 
 `values` there has the type and the values of each. What a bolt has seen is written at the end of input.
 """
@@ -61,7 +61,7 @@ def all_of(source):
 
 
 class ColumnValues(Topology):
-    config = {"topology.stmgrs": 3}
+    config = {"topology.stmgrs": int(sys.argv[2])}
     values = Values.spec(par=1)
     rows = SeenRows.spec(par=1, inputs=all_of(values))
     columns = SeenColumns.spec(par=1, inputs=all_of(values))
