@@ -3,7 +3,7 @@
 python -m bench install                    make the environments of the peers, once
 python -m bench list                       what can be measured
 python -m bench run words --rounds 7       measure a group of figures, or single ones by their key
-python -m bench table FILE…                the table of RESULTS.md and the pictures, of runs that were written
+python -m bench table [FILE…]              the table of RESULTS.md and the pictures, of runs that were written
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def run(asked: argparse.Namespace) -> None:
 
 
 def show_table(asked: argparse.Namespace) -> None:
-    found = [json.loads(file.read_text()) for file in asked.files]
+    found = [json.loads(file.read_text()) for file in asked.files or RESULTS.glob("*.json")]
+    found.sort(key=lambda run: run["began"])
     show(found)
     for picture in draw(found, RESULTS):
         print(f"wrote {picture.relative_to(ROOT)}")
@@ -109,7 +110,7 @@ def main() -> None:
     running.set_defaults(verb=run)
     tabling = verbs.add_parser("table", help="the table and the pictures of runs")
     tabling.add_argument("--write", action="store_true", help="also into bench/RESULTS.md")
-    tabling.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    tabling.add_argument("files", nargs="*", type=Path, metavar="FILE", help="else all in bench/results")
     tabling.set_defaults(verb=show_table)
     asked = parser.parse_args()
     asked.verb(asked)

@@ -141,12 +141,13 @@ def table(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def word_table(found: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> str:
-    """What these sides gave by themselves, the cheapest word last; a later run wins."""
+    """What these sides gave by themselves in the run that had most of them, the cheapest word last."""
     samples: dict[str, list[Mapping[str, float]]] = {}
     for run in found:
-        for name in sides:
-            if given := [each[name] for each in run["rounds"] if name in each]:
-                samples[name] = given
+        every = {name: [each[name] for each in run["rounds"] if name in each] for name in sides}
+        given = {name: values for name, values in every.items() if values}
+        if len(given) >= len(samples):  # not of several runs: machines differ
+            samples = given
     rows = []
     for name, given in samples.items():
         rate, cpu = (statistics.median(each[what] for each in given) for what in ("rate", "cpu"))

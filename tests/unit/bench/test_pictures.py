@@ -74,9 +74,11 @@ def test_the_cost_of_a_word_stands_by_itself_the_dearest_first() -> None:
         "| rows | 600,000 | 1,500 | 3 |",
         "| columns | 8,000,000 | 150 | 1 |",
     ]
-    later = {**RUN, "rounds": [{"columns": {"rate": 9e6, "cpu": 0.1}}]}
-    assert word_table([RUN, later], sides).splitlines()[2:] == [
-        "| rows | 600,000 | 1,500 | 3 |",
+    few = {**RUN, "rounds": [{"columns": {"rate": 9e6, "cpu": 0.1}}]}
+    both = {**RUN, "rounds": [{"columns": {"rate": 9e6, "cpu": 0.1}, "rows": {"rate": 7e5, "cpu": 1.2}}]}
+    assert word_table([RUN, few], sides) == word_table([RUN], sides), "of one run: machines differ"
+    assert word_table([RUN, both], sides).splitlines()[2:] == [
+        "| rows | 700,000 | 1,200 | 1 |",
         "| columns | 9,000,000 | 100 | 1 |",
     ]
 
