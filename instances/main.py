@@ -11,6 +11,7 @@ from heronpy.instances.process.lifecycle import ProcessOfMany, ProcessOfOne
 from heronpy.instances.process.socket_link import SocketLink
 from heronpy.kernel.config import Config
 from heronpy.kernel.machine.addresses import DATA_SOCKET, process_identity, socket_path
+from heronpy.kernel.machine.short_waits import end_waits_on_time
 from heronpy.kernel.plans import PhysicalPlan, is_fused
 from heronpy.kernel.transport import Reactor, Transport
 from heronpy.loading import describe_user_error, prepare_process
@@ -25,6 +26,7 @@ FAILED = 1
 
 def run(launch: TopologyLaunch, child: Child) -> int:
     """Run spouts and bolts until the process has to stop; exit status 1 when the user's code failed."""
+    end_waits_on_time()
     config = Config.from_plain(launch.config)
     sockets = launch.container_sockets(child.container)
     limit, local = config["transport.frame_bytes"], config["transport.local"]

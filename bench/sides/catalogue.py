@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.sides import Side
 from bench.sides.event_time_sides import FEW_EVENTS, LocalQuery, PeerQuery, Windowed
-from bench.sides.latency_sides import Latency, Relay
+from bench.sides.latency_sides import Latency
 from bench.sides.size_sides import Counted, Idle, LargePlan
 from bench.sides.word_sides import HeronpyWords, PeerWords
 
@@ -73,7 +73,6 @@ def _latency_sides() -> list[Side]:
         Latency("chain", "chain", 50, _UNIX),
         Latency("fan again", "fan", 50, _UNIX),
         Latency("chain again", "chain", 50, _UNIX),
-        Relay("relay"),
     ]
 
 

@@ -13,7 +13,8 @@ from bench.histogram import Histogram
 from bench.sides import Sample, Side
 from bench.sides.engine_run import EngineRun
 
-STAMP = struct.Struct("d")
+#: when a message was due, and when it was sent
+STAMP = struct.Struct("dd")
 #: seconds until start-up is over, once the first tuples have come
 SETTLING = 2.0
 #: most tuples a second that a hop pair has sustained in this run; measured when it is first asked for
@@ -40,7 +41,7 @@ class Latency(Side):
         rate = self._share * sustained(self._settings, quick) if self._share else self._rate
         seconds = 2.0 if quick else 5.0
         # before and after, so that neither takes time from the other
-        relay = relay_histogram(seconds / 4) if self._relay else None
+        relay = relay_histograms(seconds / 4) if self._relay else ()
         with EngineRun("paced.py", str(rate), self._shape, settings=self._settings) as engine:
             engine.waited(lambda: engine.noted("due-*.json") or None)
             time.sleep(SETTLING)
@@ -51,11 +52,12 @@ class Latency(Side):
         due, emitted = (Histogram((late - early).items()) for early, late in zip(before, after, strict=True))
         values = {**due.summary(), "p50 ms": due.percentile(50) / 1000, "emit p50": emitted.percentile(50)}
         values |= {"rate": spent.tuples / spent.seconds, "cpu": 1e6 * spent.cpu / max(spent.tuples, 1)}
-        if relay is not None:
-            relay.merge(relay_histogram(seconds / 4))
-            values["relay p50"] = relay.percentile(50)
-            values["over relay"] = due.percentile(50) / relay.percentile(50)
-            values["emit over relay"] = emitted.percentile(50) / relay.percentile(50)
+        if relay:
+            again = relay_histograms(seconds / 4)
+            for own, bare, more, name in zip((due, emitted), relay, again, ("due", "emit"), strict=True):
+                bare.merge(more)
+                values[f"relay {name} p50"] = bare.percentile(50)
+                values[f"{name} over relay"] = own.percentile(50) / bare.percentile(50)
         return Sample(values, due, {"asked rate": rate})
 
 
@@ -82,16 +84,11 @@ def sustained(settings: tuple[str, ...], quick: bool) -> float:
     return _SUSTAINED[settings]
 
 
-class Relay(Side):
-    """What the machine itself takes: a message a millisecond over two unix sockets."""
+def relay_histograms(seconds: float, rate: int = 1000) -> tuple[Histogram, Histogram]:
+    """A sends a message a millisecond to B, which hands it on to C: three processes and nothing else.
 
-    def run(self, quick: bool) -> Sample:
-        histogram = relay_histogram(1.0 if quick else 4.0)
-        return Sample(histogram.summary(), histogram)
-
-
-def relay_histogram(seconds: float, rate: int = 1000) -> Histogram:
-    """A sends a message a millisecond to B, which hands it on to C: three processes and nothing else."""
+    Since each was due, and since it was sent: A wakes late, as a spout does.
+    """
     a, b_in = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     b_out, c = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if not (sender := os.fork()):
@@ -102,14 +99,17 @@ def relay_histogram(seconds: float, rate: int = 1000) -> Histogram:
         os._exit(0)
     for each in (a, b_in, b_out):
         each.close()
-    found, poll = Histogram(), select.poll()
+    since_due, since_sent, poll = Histogram(), Histogram(), select.poll()
     poll.register(c, select.POLLIN)
     while poll.poll() and (message := c.recv(100)) and message != b"end":
-        found.record(int(1e6 * (time.monotonic() - STAMP.unpack_from(message)[0])))
+        now = time.monotonic()
+        due, sent = STAMP.unpack_from(message)
+        since_due.record(int(1e6 * (now - due)))
+        since_sent.record(int(1e6 * (now - sent)))
     c.close()
     for child in (sender, relay):
         os.waitpid(child, 0)
-    return found
+    return since_due, since_sent
 
 
 def _send(out: socket.socket, count: int, rate: int) -> None:
@@ -117,7 +117,7 @@ def _send(out: socket.socket, count: int, rate: int) -> None:
     for _ in range(count):
         due += 1 / rate
         time.sleep(max(0.0, due - time.monotonic()))
-        out.send(STAMP.pack(time.monotonic()) + bytes(50))
+        out.send(STAMP.pack(due, time.monotonic()) + bytes(50))
     out.send(b"end")
     out.send(b"")
     os._exit(0)

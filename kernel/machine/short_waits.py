@@ -1,0 +1,12 @@
+"""Waits that end when they are to end."""
+
+from __future__ import annotations
+
+import ctypes
+
+_PR_SET_TIMERSLACK = 29
+
+
+def end_waits_on_time() -> None:
+    """Of this thread, and of those that it starts: else the kernel adds up to 50 microseconds to each."""
+    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
