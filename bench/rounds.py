@@ -145,9 +145,9 @@ def word_table(found: Sequence[Mapping[str, Any]], sides: Sequence[str]) -> str:
     samples: dict[str, list[Mapping[str, float]]] = {}
     for run in found:
         every = {name: [each[name] for each in run["rounds"] if name in each] for name in sides}
-        given = {name: values for name, values in every.items() if values}
-        if len(given) >= len(samples):  # not of several runs: machines differ
-            samples = given
+        measured = {name: values for name, values in every.items() if values}
+        if len(measured) >= len(samples):  # not of several runs: machines differ
+            samples = measured
     rows = []
     for name, given in samples.items():
         rate, cpu = (statistics.median(each[what] for each in given) for what in ("rate", "cpu"))

@@ -12,7 +12,7 @@ _PR_GET_TIMERSLACK = 30
 
 def _slack() -> int:
     """Nanoseconds that the kernel may add to a wait of this thread."""
-    return ctypes.CDLL(None).prctl(_PR_GET_TIMERSLACK, 0, 0, 0, 0)
+    return int(ctypes.CDLL(None).prctl(_PR_GET_TIMERSLACK, 0, 0, 0, 0))
 
 
 def test_waits_of_a_thread_and_of_those_it_starts_end_on_time() -> None:
