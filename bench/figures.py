@@ -95,16 +95,15 @@ WORD_FIGURES: Sequence[Figure] = (
         "rows-pipe", "rows ÷ plain Python with a pipe, CPU per word", "cpu", ("rows", "pipe"), (0.65, 0.75)
     ),
     better("batches-rows", "batches of rows ÷ rows, CPU per word", "cpu", ("batches", "rows"), (2.5, 3.4)),
-    better("batches-rows-2", _HASHED, "cpu", ("batches 2", "rows 2")),
+    better("batches-rows-2", _HASHED, "cpu", ("batches 2", "rows 2"), (2.5, 3.4)),
     better(
         "columns-rows",
         "columns ÷ rows, CPU per word, through the Stream Manager",
         "cpu",
         ("columns", "rows"),
         (10, 20),
-        _COLUMNS,
     ),
-    better("columns-rows-2", _HASHED, "cpu", ("columns 2", "rows 2"), twins=_COLUMNS),
+    better("columns-rows-2", _HASHED, "cpu", ("columns 2", "rows 2"), (10, 20)),
     better(
         "columns-bytewax", "columns, words/s ÷ Bytewax", "rate", ("columns", "bytewax"), (40, 80), _COLUMNS
     ),
@@ -116,7 +115,7 @@ WORD_FIGURES: Sequence[Figure] = (
         (1, 3),
         _COLUMNS,
     ),
-    better("columns-jet-2", _HASHED, "cpu", ("columns fused 2", "jet"), twins=_COLUMNS),
+    better("columns-jet-2", _HASHED, "cpu", ("columns fused 2", "jet"), (1, 3), _COLUMNS),
     better(
         "acks-rows",
         "at least once ÷ at most once, rows, words/s",
@@ -206,7 +205,6 @@ KEY_FIGURES: Sequence[Figure] = (
             f"columns ÷ rows, CPU per word, {title}",
             "cpu",
             (f"columns {name}", f"rows {name}"),
-            twins=_COLUMNS,
         )
         for name, title in (
             ("zipf", "450,000 keys by Zipf's law"),
@@ -323,9 +321,18 @@ SIZE_FIGURES: Sequence[Figure] = (
         )
         for tasks in (4, 8, 16)
     ),
-    shown("plan", "a plan of 10,000 tasks, KiB in the state tree", "physical plan, KiB", _PLAN[0], _PLAN),
-    shown("plan-spout", "… CPU-ms to build one spout task", "build a spout task", _PLAN[0], _PLAN),
-    shown("plan-bolt", "… CPU-ms to build one bolt task", "build a bolt task", _PLAN[0], _PLAN),
+    limit(
+        "plan",
+        "a plan of 10,000 tasks, KiB in the state tree",
+        "physical plan, KiB",
+        _PLAN[0],
+        (1024, None),
+        _PLAN,
+    ),
+    limit(
+        "plan-spout", "… CPU-ms to build one spout task", "build a spout task", _PLAN[0], (50, None), _PLAN
+    ),
+    limit("plan-bolt", "… CPU-ms to build one bolt task", "build a bolt task", _PLAN[0], (50, None), _PLAN),
 )
 
 _TUMBLING = ("tumbling", "tumbling again")

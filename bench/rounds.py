@@ -35,7 +35,7 @@ class Run:
         self._histograms: dict[str, Histogram] = {}
         self._facts: dict[str, object] = {}
         self._failures: list[str] = []
-        self._began = time.time()
+        self._began, self._commit = time.time(), _commit()
 
     def _is_possible(self, side: Side) -> bool:
         try:
@@ -86,7 +86,7 @@ class Run:
 
     def to_plain(self) -> dict[str, Any]:
         return {
-            "commit": _commit(),
+            "commit": self._commit,
             "began": datetime.datetime.fromtimestamp(self._began, datetime.UTC).isoformat(timespec="seconds"),
             "seconds": round(time.time() - self._began),
             "machine": machine(),
@@ -168,6 +168,16 @@ def remarks(found: Sequence[Mapping[str, Any]]) -> str:
             f" {run['seconds']} s;"
             f" hiccups p99.9 up to {worst / 1000:.1f} ms" + (": tails are void" if worst > VOID else "")
         )
+        if versions := _versions(run["facts"]):
+            lines[-1] += "; " + ", ".join(f"{name} {version}" for name, version in versions.items())
         lines += [f"- left out: {name}: {why}" for name, why in run["left out"].items()]
         lines += [f"- failed: {failure}" for failure in run["failures"]]
     return "\n".join(lines)
+
+
+def _versions(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Of all that the sides have named."""
+    found: dict[str, str] = {}
+    for each in facts.values():
+        found.update(each.get("versions", {}))
+    return dict(sorted(found.items()))

@@ -24,7 +24,10 @@ class WrongResult(Exception):
 
 
 class Side(ABC):
-    """One way to do a workload. A call of `run` is one measurement, whose result has been checked."""
+    """One way to do a workload. A call of `run` is one measurement.
+
+    Results are checked where there is an oracle: counts of words, answers of queries.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name

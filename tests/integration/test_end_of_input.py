@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -37,25 +38,34 @@ def test_a_run_over_input_that_ends_exits_with_totals(engine: Engine, tmp_path: 
     assert engine.leftovers() == []
 
 
-def test_the_end_is_exact_whichever_process_dies_before_or_after_it(engine: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fuse", "before", "after"),
+    [
+        ("none", ("count[0]", "numbers[1]", "stream-manager"), "count[1]"),
+        ("container", ("tasks", "stream-manager"), "tasks"),
+    ],
+)
+def test_the_end_is_exact_whichever_process_dies_before_or_after_it(
+    engine: Engine, tmp_path: Path, fuse: str, before: Sequence[str], after: str
+) -> None:
     folder, numbers = tmp_path / "out", 1000
     engine.ok(
         "submit", str(TOPOLOGIES / "bounded.py"), str(numbers), "0.002", str(folder), "EFFECTIVELY_ONCE",
-        "--set", "checkpoint.interval=300ms",
+        "--set", "checkpoint.interval=300ms", "--set", f"topology.fuse={fuse}",
     )  # fmt: skip
     with Watching(engine, NAME) as watching:
-        for role in ("count[0]", "numbers[1]", "stream-manager"):
+        for role in before:
             begun = watching.newest()
 
-            def is_saved(before: int = begun) -> bool:
-                return watching.newest() > before
+            def is_saved(last: int = begun) -> bool:
+                return watching.newest() > last
 
             wait_until(is_saved, 60, "a checkpoint", watching.detail)
             watching.kill(role)
         wait_until(lambda: watching.status().state == "FINISHED", 90, "it is FINISHED", watching.detail)
         assert lines_in(folder) == expected(numbers)
         run = watching.checkpoints().run
-        watching.kill("count[1]")
+        watching.kill(after)
         wait_until(lambda: watching.checkpoints().run > run, 60, "another run", watching.detail)
         wait_until(lambda: watching.status().state == "FINISHED", 60, "FINISHED again", watching.detail)
         assert lines_in(folder) == expected(numbers)

@@ -18,8 +18,8 @@ from support.faults.fire import SEED, plays
 from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "3"))
-#: everybody whose death may concern a tuple; and who conducts the checkpoints
-ROLES = ["numbers", "relay", "count", "sink", "stream-manager", "executor", "topology-master"]
+#: everybody whose death may concern a tuple, and who conducts the checkpoints, beside the tasks
+OTHERS = ["stream-manager", "executor", "topology-master"]
 TOPOLOGY = "ExactlyOnce"
 #: topology.fuse and transport.local; the others in `make chaos`
 SURROUNDINGS = [("none", "unix")]
@@ -86,6 +86,7 @@ class Source:
         self._hurry = Path(f"{target}.hurry")
         submitted = str(TOPOLOGIES / "exactly_once.py"), kind, str(target), str(total), str(rate)
         fuse, links = surroundings
+        self._roles = (["tasks"] if fuse == "container" else ["numbers", "relay", "count", "sink"]) + OTHERS
         chosen = ("--set", f"topology.fuse={fuse}", "--set", f"transport.local={links}")
         engine.ok("submit", *submitted, "--set", "container.restart_reset=100ms", *chosen, timeout=110)
 
@@ -113,19 +114,28 @@ class Source:
         assert self.engine.leftovers() == []
         return found
 
+    def _playing(self, role: str) -> list[int]:
+        """Who has this role, once somebody has: those that the last kill has ended may not be back yet."""
+        found: list[int] = []
+
+        def is_somebody() -> bool:
+            for process in self.engine.processes():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    if plays(role, process):
+                        found.append(process.pid)
+            return bool(found)
+
+        wait_until(is_somebody, 60, f"a process that is {role}", self.engine.log_tails)
+        return found
+
     def kill_one(self, dice: random.Random) -> None:
         """Kill -9 somebody at a random moment, and wait until data flows again."""
-        role = dice.choice(ROLES)
-        victims = []
-        for process in self.engine.processes():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if plays(role, process):
-                    victims.append(process)
+        role = dice.choice(self._roles)
         time.sleep(dice.uniform(0.0, 1.0))
+        victim = dice.choice(self._playing(role))
         committed, begun = self.count(), time.monotonic()
-        if victims:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(dice.choice(victims).pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
         wait_until(lambda: self.flows(committed), 90, f"data flows after {role}", self.engine.log_tails)
         print(f"{role}: committed on after {time.monotonic() - begun:.2f} s")
 

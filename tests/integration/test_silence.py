@@ -148,6 +148,22 @@ def test_a_part_of_the_path_that_stands_still_for_too_long_is_replaced_and_nothi
     kill(engine)
 
 
+def test_a_process_of_many_tasks_that_stands_still_is_replaced_and_nothing_is_lost(
+    engine: Engine, tmp_path: Path
+) -> None:
+    submit(engine, tmp_path, f"container.silence={SILENCE:g}s", "topology.fuse=container")
+    with no_twins(engine):
+        old = named(engine, "tasks")[0]
+        replayed = progress(tmp_path)[1]
+        stop_without_the_lock(engine, [old])
+        wait_until(lambda: not alive(old), 30, "its end", engine.log_tails)
+        flow(engine, tmp_path)
+        sent_again(tmp_path, replayed, "tasks")
+        settle(tmp_path)
+    assert "silent for " in logs(engine)
+    kill(engine)
+
+
 def test_a_bystander_that_stands_still_for_too_long_is_replaced_and_no_tuple_is_concerned(
     engine: Engine, tmp_path: Path
 ) -> None:
