@@ -12,6 +12,7 @@ from collections import Counter
 from bench.histogram import Histogram
 from bench.sides import Sample, Side
 from bench.sides.engine_run import EngineRun
+from heronpy.kernel.machine.short_waits import end_waits_on_time
 
 #: when a message was due, and when it was sent
 STAMP = struct.Struct("dd")
@@ -87,7 +88,7 @@ def sustained(settings: tuple[str, ...], quick: bool) -> float:
 def relay_histograms(seconds: float, rate: int = 1000) -> tuple[Histogram, Histogram]:
     """A sends a message a millisecond to B, which hands it on to C: three processes and nothing else.
 
-    Since each was due, and since it was sent: A wakes late, as a spout does.
+    Since each was due, and since it was sent: A wakes as late as a spout does.
     """
     a, b_in = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     b_out, c = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -113,6 +114,7 @@ def relay_histograms(seconds: float, rate: int = 1000) -> tuple[Histogram, Histo
 
 
 def _send(out: socket.socket, count: int, rate: int) -> None:
+    end_waits_on_time()
     due = time.monotonic()
     for _ in range(count):
         due += 1 / rate

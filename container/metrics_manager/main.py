@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 #: a report that has not changed is passed on for so long, until the master sees that it stands still …
 STILL_TOLD = 4.0
-#: … and then every so manieth time, since the master may have missed it
-UNTOLD = 10
+#: … and then with all others every so many seconds, since the master may have missed it
+ALL_TOLD = 10.0
 
 
 def run(launch: TopologyLaunch, child: Child) -> int:
@@ -79,12 +79,12 @@ class MetricsManager:
         self._reports: dict[int | str, MetricsReport] = {}
         #: when each of them last came with other figures
         self._changed_at: dict[int | str, float] = {}
-        #: passes since all reports were passed on
-        self._passes = 0
+        #: when all reports were passed on
+        self._all_told_at = -math.inf
         self._sinks: dict[str, MetricSink] = {}
         self._mailbox = Mailbox(self._router, log)
-        #: where clients can ask for logs, if those are not on their own machine
         self._interval = 1.0
+        #: where clients can ask for logs, if those are not on their own machine
         self._port = LogPort(launch.logs, self._tree, state, reactor, transport) if launch.remote else None
         self._path = self._tree.metrics_manager(child.container)
         endpoint = self._port.endpoint if self._port is not None else ""
@@ -140,7 +140,7 @@ class MetricsManager:
 
     def _tell_all(self) -> None:
         """The next time."""
-        self._passes = 0
+        self._all_told_at = -math.inf
 
     def _own_report(self) -> MetricsReport:
         count = self._mailbox.rejected + self._router.refused
@@ -152,8 +152,10 @@ class MetricsManager:
 
     def _pass_on(self) -> None:
         self._take(self._own_report())
-        since = -math.inf if self._passes == 0 else time.monotonic() - max(STILL_TOLD, 4 * self._interval)
-        self._passes = (self._passes + 1) % UNTOLD
+        now = time.monotonic()
+        since = now - max(STILL_TOLD, 4 * self._interval)
+        if now - self._all_told_at >= ALL_TOLD:
+            self._all_told_at, since = now, -math.inf
         news = [report for key, report in self._reports.items() if self._changed_at[key] >= since]
         if news:
             self._master.send(ContainerMetrics(container=self._child.container, reports=news))

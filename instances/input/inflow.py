@@ -24,6 +24,10 @@ from heronpy.kernel.plans import PhysicalPlan, is_fused
 
 log = logging.getLogger(__name__)
 
+#: seconds of work that a task accepts ahead from tasks of its own process: nothing delays what they send, and
+#: rows that wait for long have left the CPU's cache when their turn comes
+NEAR_WINDOW = 0.005
+
 
 class QueuedFrame(NamedTuple):
     """A data frame that waits to be processed."""
@@ -93,6 +97,9 @@ class Inflow:
         self._watermarks: dict[int, QueuedWatermark] = {}
         #: bytes that each emitter may have on its way to us
         self._share = settings.credit_bytes // max(len(self._channels), 1)
+        #: emitters that share the process
+        self._near: set[int] = set()
+        self._near_share = min(1.0, NEAR_WINDOW / settings.credit_window)
         #: bytes of a tuple, as of the last frame of each emitter
         self._sizes: dict[int, int] = {}
         #: channels with progress that their emitter does not know of, and when it is told at the latest
@@ -271,6 +278,8 @@ class Inflow:
             raise ProtocolError(msg)
         self._counters.queued += prefix.tuples
         self._sizes[prefix.source] = max(len(payload) // prefix.tuples, 1)
+        if not isinstance(payload, bytes):
+            self._near.add(prefix.source)
         self._queue(prefix.source, QueuedFrame(prefix, payload))
 
     def _queue(self, source: int, item: QueuedFrame | QueuedEnd | QueuedWatermark) -> None:
@@ -371,7 +380,8 @@ class Inflow:
     def _grant(self, source: int, channel: Receiving, *, idle: bool) -> None:
         # Large tuples stop their emitter at the byte mark, long before it has used a window in tuples.
         fitting = self._share // self._sizes.get(source, 1)
-        grant = channel.grant(max(1, min(self._window, fitting)), idle=idle)
+        window = self._window if source not in self._near else int(self._window * self._near_share)
+        grant = channel.grant(max(1, min(window, fitting)), idle=idle)
         if grant is not None:
             self._untold.discard(source)
             if not channel.queued:

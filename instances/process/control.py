@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 import os
 import sys
 import threading
@@ -28,8 +29,8 @@ log = logging.getLogger(__name__)
 
 #: heartbeat interval towards the Stream Manager
 BEAT = 1.0
-#: beats that are left out while there is nothing new
-MOST_UNTOLD = 4
+#: seconds without a beat while there is nothing new
+LONGEST_UNTOLD = 5.0
 #: looks without news after which a process looks less often …
 PATIENT = 10
 #: … at intervals of so many seconds: the wake-up of an idle process costs more than what it then does
@@ -78,10 +79,13 @@ class Control:
         self._usage = Usage()
         self._complaints = RateLimitedLog(log)
         self._planned = threading.Event()
-        #: the last beat, over which connection it was sent, and how many were left out since
+        #: the last beat, when and over which connection it was sent, and what the tasks had done by then
         self._told = b""
+        self._told_at = -math.inf
         self._told_over: int | None = None
-        self._untold = 0
+        self._activity = 0
+        #: over which connection metrics were sent
+        self._reported_over = self._metrics_manager.connections
         #: what the process has been told
         self.notices = Notices()
         #: what each task says of itself
@@ -142,10 +146,10 @@ class Control:
     def _serve(self) -> None:
         reactor = self._reactor
         reactor.register(self._stream_manager, self._on_stream_manager)
+        reactor.register(self._metrics_manager, self._on_metrics_manager)
         reactor.register(self._lifeline, self._on_executor_gone, urgent=True)
-        beat(self._lifeline)
         self._send_beat()
-        self._look_later(self._live, self._seldom, 0)
+        self._look_later(self._live, min(BEAT, self._seldom), 0)
         self._look_later(self._beat_if_news, BEAT, 0)
         self._look_later(self._metrics_if_news, self._metrics_interval, 0)
         reactor.run()
@@ -176,11 +180,12 @@ class Control:
         """A process that only waits says so now and then: each beat wakes the Stream Manager."""
         beat, connection = self._beat(), self._stream_manager.connections
         known = beat == self._told and connection == self._told_over and connection is not None
-        if known and self._untold < MOST_UNTOLD:
-            self._untold += 1
-        else:
+        if not known or time.monotonic() - self._told_at >= LONGEST_UNTOLD:
             self._tell_beat(beat)
-        return not known
+        # What holds up a task that works may begin at any moment.
+        activity = sum(report.counters.activity() for report in self.reports.values())
+        works, self._activity = activity != self._activity, activity
+        return works or not known
 
     def _beat(self) -> bytes:
         # A message of its own: protobuf gives back what was in the fields of one only with all of it.
@@ -191,7 +196,8 @@ class Control:
         return wrap(made)
 
     def _tell_beat(self, beat: bytes) -> None:
-        self._told, self._told_over, self._untold = beat, self._stream_manager.connections, 0
+        self._told, self._told_at = beat, time.monotonic()
+        self._told_over = self._stream_manager.connections
         self._stream_manager.send([beat])
 
     def _metrics_if_news(self) -> bool:
@@ -223,6 +229,15 @@ class Control:
             self._wake()
         if self._stream_manager.connections != self._told_over:
             self._send_beat()  # this Stream Manager is new, and does not know the process
+
+    def _on_metrics_manager(self) -> None:
+        drain(self._metrics_manager)
+        if self._metrics_manager.connections != self._reported_over:
+            # it is new, and has no samples
+            self._reported_over = self._metrics_manager.connections
+            for report in self.reports.values():
+                report.forget_told()
+            self._send_metrics()
 
     def _on_executor_gone(self) -> None:
         """The executor is gone, so this process could not be reaped or restarted: exit at once."""

@@ -15,7 +15,7 @@ from heronpy.kernel.protocol.ending import Ending
 
 #: a call into user code is worth mentioning after this long
 LONG_CALL = 5.0
-#: samples that have not changed are told again at every so manieth time: a Metrics Manager may be new
+#: samples that have not changed are told again at every so manieth time: a report may have been lost
 UNTOLD = 10
 #: characters of an error that are reported; all of it is in the instance's log
 SHOWN = 20_000
@@ -165,10 +165,14 @@ class TaskReport:
         figures = (self._errors, *self.counters.figures())
         self.has_moved = figures != self._told
         self._untold = 0 if self.has_moved else (self._untold + 1) % UNTOLD
-        return [] if self._untold else self.samples(figures)
-
-    def samples(self, figures: tuple[object, ...] = ()) -> list[Sample]:
-        """All that is reported of the task."""
         self._told = figures
+        return [] if self._untold else self.samples()
+
+    def forget_told(self) -> None:
+        """Nobody has the samples that were told: all are told the next time."""
+        self._told = ()
+
+    def samples(self) -> list[Sample]:
+        """All that is reported of the task."""
         errors = Sample(name="errors", value=self._errors, kind="counter")
         return [*self.counters.samples(), errors]

@@ -237,7 +237,8 @@ class BoltTask:
         self.timing.look()
         if parts.acks is not None and (parts.link.stopping or self.halted or not self.has_input):
             parts.acks.flush()
-        return Turn.MORE if unsaved else turn
+        owes_tick = self._owes_tick and not self.resting and not parts.outbox.overfull
+        return Turn.MORE if unsaved or owes_tick else turn
 
     @property
     def has_input(self) -> bool:

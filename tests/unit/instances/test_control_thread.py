@@ -15,7 +15,7 @@ import psutil
 import pytest
 from support.tasks.plans import edge, plan_of
 
-from heronpy.instances.process.control import MOST_UNTOLD, PATIENT, Control, ProcessId
+from heronpy.instances.process.control import LONGEST_UNTOLD, PATIENT, Control, ProcessId
 from heronpy.kernel.checkpoints.node import Checkpoints
 from heronpy.kernel.machine.addresses import CONTROL_SOCKET, METRICS_SOCKET, process_identity
 from heronpy.kernel.protocol import (
@@ -35,7 +35,7 @@ from heronpy.kernel.transport import Router, Transport
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from heronpy.instances.process.control import MOST_UNTOLD, Control, ProcessId
+from heronpy.instances.process.control import Control, ProcessId
 from heronpy.kernel.transport import Transport
 
 class NoNumber:
@@ -68,9 +68,14 @@ def test_a_process_that_only_waits_beats_now_and_then_and_at_once_for_a_new_stre
     with Transport() as transport:
         stream_manager = transport.router_local(path)
         control = Control(transport, tmp_path, ProcessId(4, 9), [4], -1, 30.0, 1.0, lambda: None)
-        for _ in range(2 * (MOST_UNTOLD + 1)):
-            control._beat_if_news()
-        assert beats() == 2
+        assert [control._beat_if_news() for _ in range(5)] == [True, *[False] * 4]
+        assert beats() == 1
+        control._told_at -= LONGEST_UNTOLD
+        assert [control._beat_if_news() for _ in range(5)] == [False] * 5
+        assert beats() == 1
+        control.reports[4].counters.executed["default"] = 1
+        assert [control._beat_if_news() for _ in range(2)] == [True, False], "it works, and has nothing to say"
+        assert beats() == 0
         control.reports[4].progress.loaded_epoch = 3
         control._beat_if_news()
         control._beat_if_news()
@@ -80,6 +85,37 @@ def test_a_process_that_only_waits_beats_now_and_then_and_at_once_for_a_new_stre
         while not (told := beats()):
             control._on_stream_manager()
         assert told == 1
+
+
+def test_metrics_of_tasks_at_rest_are_told_when_the_process_has_computed_and_to_a_new_manager(
+    tmp_path: Path,
+) -> None:
+    def told() -> list[tuple[int, bool]]:
+        """The task of each report that has come, and whether it has the samples of the task itself."""
+        found: list[tuple[int, bool]] = []
+        while (parts := metrics_manager.receive()) is not None:
+            report = unwrap(parts[1])
+            assert isinstance(report, MetricsReport)
+            found.append((report.task, "errors" in {sample.name for sample in report.samples}))
+        return found
+
+    path = str(tmp_path / METRICS_SOCKET)
+    with Transport() as transport:
+        metrics_manager = transport.router_local(path)
+        control = Control(transport, tmp_path, ProcessId(4, 9), [4, 5], -1, 30.0, 1.0, lambda: None)
+        usage: Any = SimpleNamespace(has_moved=False, samples=list)
+        control._usage = usage
+        assert [control._metrics_if_news() for _ in range(3)] == [True, False, False]
+        assert told() == [(4, True), (5, True)]
+        usage.has_moved = True
+        assert [control._metrics_if_news() for _ in range(2)] == [False, False]
+        assert told() == [(4, True)] * 2
+        usage.has_moved = False
+        metrics_manager.close()
+        metrics_manager = transport.router_local(path)
+        while not (reports := told()):
+            control._on_metrics_manager()
+        assert reports == [(4, True), (5, True)]
 
 
 def test_a_process_without_news_looks_seldom_and_for_all_at_one_moment(tmp_path: Path) -> None:
