@@ -24,8 +24,8 @@ from heronpy.kernel.plans import PhysicalPlan, is_fused
 
 log = logging.getLogger(__name__)
 
-#: seconds of work that a task accepts ahead from tasks of its own process: nothing delays what they send, and
-#: rows that wait for long have left the CPU's cache when their turn comes
+#: seconds of work that a task accepts ahead from tasks of its own process, if these are more rows than it
+#: accepts at first: nothing delays what they send, and rows that wait for long have left the CPU's cache
 NEAR_WINDOW = 0.005
 
 
@@ -380,7 +380,9 @@ class Inflow:
     def _grant(self, source: int, channel: Receiving, *, idle: bool) -> None:
         # Large tuples stop their emitter at the byte mark, long before it has used a window in tuples.
         fitting = self._share // self._sizes.get(source, 1)
-        window = self._window if source not in self._near else int(self._window * self._near_share)
+        window = self._window
+        if source in self._near and window > self._settings.credit_initial:
+            window = max(self._settings.credit_initial, int(window * self._near_share))
         grant = channel.grant(max(1, min(window, fitting)), idle=idle)
         if grant is not None:
             self._untold.discard(source)

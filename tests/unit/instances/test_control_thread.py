@@ -74,7 +74,9 @@ def test_a_process_that_only_waits_beats_now_and_then_and_at_once_for_a_new_stre
         assert [control._beat_if_news() for _ in range(5)] == [False] * 5
         assert beats() == 1
         control.reports[4].counters.executed["default"] = 1
-        assert [control._beat_if_news() for _ in range(2)] == [True, False], "it works, and has nothing to say"
+        assert [control._beat_if_news() for _ in range(2)] == [True, False], (
+            "it works, and has nothing to say"
+        )
         assert beats() == 0
         control.reports[4].progress.loaded_epoch = 3
         control._beat_if_news()

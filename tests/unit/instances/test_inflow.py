@@ -8,6 +8,7 @@ from support.tasks.plans import SINK, SOURCE, edge, plan_of
 from heronpy.instances.counters import Counters
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.input.inflow import Inflow, QueuedEnd, QueuedFrame
+from heronpy.instances.near_rows import NearRows
 from heronpy.instances.output.codec import PlainCodec
 from heronpy.instances.output.outbox import Outbox
 from heronpy.instances.task.frame_dispatch import FrameDispatch
@@ -102,6 +103,26 @@ def test_a_fast_task_to_which_little_comes_grants_little() -> None:
         receiver.inflow.on_pace(0.000_001, now)
         windows.append(receiver.inflow._window)
     assert windows == [200, 2000, 20_000, 100, 100]
+
+
+def test_a_neighbour_in_the_process_is_granted_what_is_done_in_a_moment() -> None:
+    """Its rows wait as objects; others, as bytes, are on their way for longer."""
+    for near, limits in ((False, [1000, 250_000]), (True, [100, 5_000])):
+        receiver = Receiver()
+        rows = [("word", number) for number in range(10_000)]
+        codec = PlainCodec()
+        payload = NearRows(rows, b"", codec.encode) if near else codec.encode(rows)
+        now, position, found = 0.0, 0, []
+        for coming, seconds in ((10_000, 0.000_25), (200_000, 0.000_001)):
+            receiver.inflow.on_data(Prefix(DATA, SINK, SOURCE, 0, coming, 1, THEIRS, 0, position), payload)
+            position, now = position + coming, now + 0.25
+            receiver.inflow.on_consumed(SOURCE, THEIRS, coming - 1)
+            receiver.inflow.on_pace(seconds, now)
+            receiver.inflow.on_consumed(SOURCE, THEIRS, 1)
+            receiver.inflow.grant_all()
+            _, grant = receiver.link.grants[-1]
+            found.append(grant.limit - grant.consumed)
+        assert found == limits
 
 
 def test_large_tuples_are_granted_by_the_bytes_they_take() -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 #: the same words by emit() and by emit_many(), counted by key
-PROGRAM = '''
+PROGRAM = """
 import sys
 
 for name in ("pyarrow", "numpy", "pandas", "pyspark"):
@@ -56,7 +56,7 @@ class WordCount(Topology):
 with TopologyTest(WordCount) as run:
     run.run_spouts()
     print(sorted(run.state("count").items()), sorted(run.state("sums").items()), run.counts()["words"].acked)
-'''
+"""
 
 
 def counted(folder: Path, mode: str) -> str:

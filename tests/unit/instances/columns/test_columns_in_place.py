@@ -9,7 +9,9 @@ from heronpy.instances.acking.anchored import Edges
 from heronpy.instances.output.columns.column_codec import decode_columns, encode_columns
 
 
-@pytest.mark.parametrize("anchor", [None, (3, 4), {1: 2, 3: 4, 5: 6}], ids=["none", "one root", "three roots"])
+@pytest.mark.parametrize(
+    "anchor", [None, (3, 4), {1: 2, 3: 4, 5: 6}], ids=["none", "one root", "three roots"]
+)
 def test_all_buffers_are_parts_of_the_payload(anchor: Edges) -> None:
     words = pa.array([f"word {number}" for number in range(1000)] + [None])
     counts = pa.array(range(1001), pa.int64())
