@@ -180,4 +180,4 @@ def _versions(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in facts.values():
         found.update(each.get("versions", {}))
-    return dict(sorted(found.items()))
+    return found

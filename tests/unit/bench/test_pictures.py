@@ -20,6 +20,7 @@ RUN: dict[str, Any] = {
     "hiccups": [{"p99.9": 900.0}, {"p99.9": 12_000.0}],
     "left out": {"storm": "storm is not installed"},
     "failures": [],
+    "facts": {"rows": {"versions": {"python": "3.11.7", "pyzmq": "27.3.0"}}, "hop": {"asked rate": 1000}},
     "histograms": {"hop": Histogram([(100, 900), (5000, 100)]).to_plain()},
     "rounds": [
         {"rows": {"rate": 500_000.0, "cpu": 2.0}, "columns": {"rate": 8e6, "cpu": 0.15}, "hop": {"p50": 9.0}},
@@ -55,6 +56,7 @@ def test_the_table_has_every_figure_and_what_was_not_measured() -> None:
     said = remarks([RUN])
     assert "load 0.5 to 2.2" in said
     assert "hiccups p99.9 up to 12.0 ms: tails are void" in said
+    assert "; python 3.11.7, pyzmq 27.3.0" in said
     assert "left out: storm: storm is not installed" in said
 
 

@@ -334,7 +334,8 @@ def test_the_successor_has_the_identity_of_a_frozen_process_and_a_dead_one_is_fo
     links.until(lambda: router.send(b"same", b"x") is Delivery.UNKNOWN)
 
 
-def test_strangers_at_the_socket_deliver_nothing_and_hold_no_one_up(links: Links) -> None:
+def test_strangers_at_the_socket_say_nothing_in_our_name_and_hold_no_one_up(links: Links) -> None:
+    """ZeroMQ takes some noise for messages of its first version, by nobody: they are refused as frames."""
     _, arrived = links.router()
     dealer, _ = links.dealer(b"me")
     path = str(links.folder / "data")
@@ -349,10 +350,12 @@ def test_strangers_at_the_socket_deliver_nothing_and_hold_no_one_up(links: Links
                 stranger.close()
             links.reactor.turn(0)
         dealer.send([b"hello"])
-        links.until(lambda: arrived)
+        links.until(lambda: [b"me", b"hello"] in arrived)
     dealer.send([b"good bye"])
-    links.until(lambda: len(arrived) == 2)
-    assert list(arrived) == [[b"me", b"hello"], [b"me", b"good bye"]]
+    links.until(lambda: [b"me", b"good bye"] in arrived)
+    ours = [message for message in arrived if message[0] == b"me"]
+    assert ours == [[b"me", b"hello"], [b"me", b"good bye"]]
+    assert links.kind == "zmq" or len(arrived) == 2
 
 
 def test_a_process_that_user_code_forks_may_end_as_it_likes(links: Links) -> None:
