@@ -8,11 +8,12 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import NoReturn
 
 import click
+import msgspec
 
 from heronpy.cli.reading.asked_logs import are_here, open_logs
 from heronpy.cli.reading.topologies import log_folder, open_state, where_logs_are
@@ -37,6 +38,8 @@ from heronpy.stages.pipeline_keys import BOUNDED, PIPELINE, PRINTS
 
 #: seconds between two looks for a step that has failed
 LOOK_FOR_FAILURES = 0.5
+#: seconds for which a topology that has finished is asked for its totals: a process of it may have died since
+LAST_WORD = 10.0
 
 
 def run_in_foreground(
@@ -77,7 +80,7 @@ def run_in_foreground(
                     seconds=seconds,
                     is_over=lambda: bool(interrupted) or watching.is_over(watched),
                 )
-                finished = [one for one in watched.statuses() if one.state == FINISHED]
+                finished = last_statuses(watched, watching.finished(watched.topologies))
             _say("")
         finally:
             _stop(config, state, started)
@@ -118,6 +121,9 @@ class Watching:
             self.failure = next(filter(None, map(self._failed, watched.statuses())), None)
         return self.failure is not None or all(map(self._has_finished, watched.topologies))
 
+    def finished(self, topologies: Iterable[str]) -> set[str]:
+        return set(filter(self._has_finished, topologies))
+
     def _failed(self, status: TopologyStatus) -> UserError | None:
         if status.name not in self._pipelines:
             return None
@@ -130,6 +136,16 @@ class Watching:
             live = read(self._state, Tree(name).live, Live)
             return live is not None and live.state == FINISHED
         return False
+
+
+def last_statuses(watched: PolledTopologies, finished: Container[str]) -> list[TopologyStatus]:
+    """What those say that have finished, as soon as all of them answer, and are not coming back just now."""
+    until = time.monotonic() + LAST_WORD
+    while True:
+        found = [one for one in watched.statuses() if one.name in finished]
+        if all(one.state == FINISHED for one in found) or time.monotonic() > until:
+            return [msgspec.structs.replace(one, state=FINISHED) for one in found]
+        time.sleep(0.1)
 
 
 @contextlib.contextmanager

@@ -23,10 +23,10 @@ def test_one_short_round_gives_every_figure_that_is_asked_for(tmp_path: Path) ->
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(out.read_text())
     assert (found["failures"], found["left out"], found["quick"]) == ([], {}, True)
-    assert sorted(found["figures"]) == sorted(keys)
-    for key, figure in found["figures"].items():
-        assert figure["median"] > 0, key
-        assert figure["verdict"] == "undecided", "one round decides nothing"
+    assert found["figures"].keys() >= set(keys)
+    for key in keys:
+        assert found["figures"][key]["median"] > 0, key
+        assert found["figures"][key]["verdict"] == "undecided", "one round decides nothing"
     # a second at a thousand a second, and what was settled meanwhile
     assert found["histograms"].keys() == {"hop", "hop again"}
     assert found["hiccups"][0]["points"] > 0
