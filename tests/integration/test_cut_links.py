@@ -16,7 +16,7 @@ import pytest
 from support.clusters.namespaces import Network
 from support.faults.fire import SEED
 from support.running.engine import TOPOLOGIES, Engine, wait_until
-from support.running.fleet import alive, executors, name_of, resume, stop_without_the_lock
+from support.running.fleet import alive, executors, name_of, resume, stop_without_the_lock, words
 from support.running.replaying import progress
 from support.schedulers.machines import install
 
@@ -90,7 +90,7 @@ class Running:
         return time.monotonic() - begun
 
     def processes(self) -> set[psutil.Process]:
-        return {each for each in self.engine.processes() if "submit" not in each.cmdline()}
+        return {each for each in self.engine.processes() if (given := words(each)) and "submit" not in given}
 
     def suffer(self, fault: str, seconds: float) -> float:
         """Cut the network for so long and until nothing comes any more; measure how soon it comes again."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.faults.damage import DAMAGES, damage
 from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.fleet import words
 
 from heronpy.kernel.launch import TopologyLaunch
 
@@ -19,7 +20,7 @@ TRICKLE = (str(TOPOLOGIES / "trickle.py"), "t")
 
 def hosts(engine: Engine) -> list[int]:
     module = "heronpy.container.scheduler.scheduler_host"
-    return [process.pid for process in engine.processes() if module in process.cmdline()]
+    return [process.pid for process in engine.processes() if module in words(process)]
 
 
 def submitted(engine: Engine) -> Path:
@@ -66,7 +67,7 @@ def test_a_container_that_cannot_begin_without_it_says_so_in_one_line(engine: En
     file = submitted(engine)
     sockets = Path(TopologyLaunch.read(file).sockets)
     damage(file, "another path")
-    (victim,) = (each for each in engine.processes() if each.cmdline()[-2:] == [str(file), "1"])
+    (victim,) = (each for each in engine.processes() if words(each)[-2:] == [str(file), "1"])
     victim.kill()
     log = file.parent / "logs" / "container-1.log"
     named = f"error: the launch file {file} is damaged: its checksum differs"

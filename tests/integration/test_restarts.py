@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 import pytest
 from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.fleet import words
 
 from heronpy.container.scheduler.scheduler_handle import SchedulerNode
 from heronpy.kernel.config import load_config
@@ -23,7 +24,7 @@ def executed(status: dict[str, Any]) -> int:
 
 
 def running(engine: Engine, module: str) -> list[psutil.Process]:
-    return [process for process in engine.processes() if module in process.cmdline()]
+    return [process for process in engine.processes() if module in words(process)]
 
 
 def victim(engine: Engine, role: str) -> psutil.Process:
@@ -32,7 +33,7 @@ def victim(engine: Engine, role: str) -> psutil.Process:
         return next(
             p
             for p in engine.processes()
-            if "heronpy.container.executor.main" in p.cmdline() and p.cmdline()[-1] == "1"
+            if "heronpy.container.executor.main" in words(p) and words(p)[-1:] == ["1"]
         )
     if role == "scheduler":
         return running(engine, "heronpy.container.scheduler.scheduler_host")[0]

@@ -14,6 +14,7 @@ import pytest
 from support.faults.fire import PATIENT, Fire
 from support.memory import MB, MemoryLog
 from support.running.engine import TOPOLOGIES, Engine, wait_until
+from support.running.fleet import words
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "10"))
 #: tuples a second, and checkpoints, while nothing happens but them
@@ -100,7 +101,7 @@ def test_random_faults_for_minutes_lose_nothing(engine: Engine, tmp_path: Path) 
 
 def test_a_master_that_is_away_for_minutes_is_not_missed(engine: Engine, tmp_path: Path) -> None:
     fire = Fire(engine, tmp_path, "ATLEAST_ONCE", "master away", "container.silence=2h", PATIENT, rest=0.0)
-    (executor,) = (p for p in engine.processes() if p.cmdline()[-2:] == [str(fire.launch_file), "0"])
+    (executor,) = (p for p in engine.processes() if words(p)[-2:] == [str(fire.launch_file), "0"])
     os.kill(executor.pid, signal.SIGSTOP)
     (master,) = fire.victims("topology-master")
     os.kill(master.pid, signal.SIGKILL)

@@ -95,12 +95,13 @@ def alive(process: psutil.Process) -> bool:
 
 @contextmanager
 def no_twins(engine: Engine) -> Iterator[None]:
-    """Fails when two processes of one task are seen at once meanwhile."""
+    """Fails when two processes of one task, or of the same tasks, are seen at once meanwhile."""
     over, twins = threading.Event(), set[str]()
 
     def look() -> None:
         while not over.wait(0.05):
-            running = Counter(name_of(p) for p in engine.processes() if "[" in name_of(p))
+            names = map(name_of, engine.processes())
+            running = Counter(name for name in names if "[" in name or name.startswith("tasks-"))
             twins.update(name for name, count in running.items() if count > 1)
 
     thread = threading.Thread(target=look)
