@@ -25,10 +25,3 @@ class Runnable(Protocol):
 
     def patience(self) -> float:
         """Seconds until the next turn, if no frame comes before. Asked after a turn DONE or BLOCKED."""
-
-
-class TaskLoop(Protocol):
-    """Owns the tasks of a process and calls them."""
-
-    def run(self) -> None:
-        """One turn after another until the process has to stop."""

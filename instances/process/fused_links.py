@@ -13,7 +13,7 @@ from heronpy.kernel.flow.frame import route
 class FusedLinks(MemoryLinks):
     """Does for the tasks of a process what a Stream Manager does for those of a container.
 
-    A frame for a task of this process that is not built is dropped; one for any other task leaves.
+    A frame for a task of this process waits for its turn; one for any other task leaves.
     """
 
     def __init__(self, socket: SocketLink) -> None:
