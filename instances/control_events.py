@@ -64,7 +64,7 @@ class EventInbox:
 
     @property
     def is_behind(self) -> bool:
-        """Whether something has changed, or was heard inside emit(), on which nobody has acted."""
+        """Whether something has changed, or was heard inside emit(), on which no listener has acted."""
         return self._news.news != self._acted
 
     def peek(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from heronpy.kernel.protocol import Sample, Totals
 
-#: seconds inside calls that emit nothing, and are no news
+#: seconds in calls that emit nothing; less than this is not reported
 LITTLE = 0.05
 
 

@@ -88,7 +88,7 @@ def sustained(settings: tuple[str, ...], quick: bool) -> float:
 def relay_histograms(seconds: float, rate: int = 1000) -> tuple[Histogram, Histogram]:
     """A sends a message a millisecond to B, which hands it on to C: three processes and nothing else.
 
-    Since each was due, and since it was sent: A wakes as late as a spout does.
+    Latencies since a message was due, and since it was sent. A wakes as late as a spout does.
     """
     a, b_in = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     b_out, c = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

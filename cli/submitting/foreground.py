@@ -139,7 +139,7 @@ class Watching:
 
 
 def last_statuses(watched: PolledTopologies, finished: Container[str]) -> list[TopologyStatus]:
-    """What those say that have finished, as soon as all of them answer, and are not coming back just now."""
+    """Statuses of the topologies that have finished, once each says FINISHED, or after LAST_WORD."""
     until = time.monotonic() + LAST_WORD
     while True:
         found = [one for one in watched.statuses() if one.name in finished]

@@ -37,7 +37,7 @@ Anchor = Edges | Shared
 
 
 def shared(edges: Edges, rows: int) -> list[Anchor]:
-    """For each row of a batch, that it is anchored with the others to this, as many as may share it."""
+    """What each row of a batch is anchored to: parts of these edges, each for as many rows as may share."""
     if rows < 2 or edges is None:
         return [edges] * rows
     together = max(1, MOST_SHARED // (len(edges) if isinstance(edges, dict) else 1))

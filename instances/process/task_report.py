@@ -169,7 +169,7 @@ class TaskReport:
         return [] if self._untold else self.samples()
 
     def forget_told(self) -> None:
-        """Nobody has the samples that were told: all are told the next time."""
+        """The Metrics Manager is new: all samples are told the next time."""
         self._told = ()
 
     def samples(self) -> list[Sample]:

@@ -18,7 +18,7 @@ from support.faults.fire import SEED, plays
 from support.running.engine import TOPOLOGIES, Engine, wait_until
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "3"))
-#: everybody whose death may concern a tuple, and who conducts the checkpoints, beside the tasks
+#: beside the tasks, the processes whose death may concern a tuple or a checkpoint
 OTHERS = ["stream-manager", "executor", "topology-master"]
 TOPOLOGY = "ExactlyOnce"
 #: topology.fuse and transport.local; the others in `make chaos`
@@ -115,17 +115,17 @@ class Source:
         return found
 
     def _playing(self, role: str) -> list[int]:
-        """Who has this role, once somebody has: those that the last kill has ended may not be back yet."""
+        """Processes with this role, by id. Waits while there are none: the last kill may have ended them."""
         found: list[int] = []
 
-        def is_somebody() -> bool:
+        def is_there() -> bool:
             for process in self.engine.processes():
                 with contextlib.suppress(psutil.NoSuchProcess):
                     if plays(role, process):
                         found.append(process.pid)
             return bool(found)
 
-        wait_until(is_somebody, 60, f"a process that is {role}", self.engine.log_tails)
+        wait_until(is_there, 60, f"a process that is {role}", self.engine.log_tails)
         return found
 
     def kill_one(self, dice: random.Random) -> None:

@@ -343,7 +343,7 @@ def test_a_batch_has_one_edge_in_front_of_it_however_many_rows_it_has() -> None:
 
 @given(roots=st.integers(1, 2000), rows=st.integers(1, 5000))
 def test_few_rows_share_the_edges_of_many_trees(roots: int, rows: int) -> None:
-    """Whoever takes them one by one makes an edge for each row and tree, and a frame must not grow by it."""
+    """A receiver that takes them one by one makes an edge for each row and tree, and so must have few."""
     edges: Edges = {root: root * root for root in range(1, roots + 1)} if roots > 1 else (7, 9)
     anchors = shared(edges, rows)
     parts = anchored.runs(anchors)
