@@ -26,7 +26,7 @@ class WrongResult(Exception):
 class Side(ABC):
     """One way to do a workload. A call of `run` is one measurement.
 
-    Results are checked where there is an oracle: counts of words, answers of queries.
+    Results are checked against an oracle: counts of words, answers of queries, what was emitted and has come.
     """
 
     def __init__(self, name: str) -> None:

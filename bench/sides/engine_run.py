@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bench.peers.environments import ROOT
+from bench.sides import WrongResult
 from bench.sides.word_sides import HERONPY, output_of
 from heronpy.cli.measuring.word_progress import WordProgress
 from heronpy.kernel.machine.cpu import cpu_seconds_of
@@ -100,6 +101,21 @@ class EngineRun:
                 continue
         return found
 
+    def finish(self, *, copies: int = 1) -> None:
+        """End the sources; WrongResult unless so many copies of what they emitted have been received."""
+        (self.notes / "stop").touch()
+        received = self.waited(self._all_received)
+        expected = [copies * sum(part) for part in zip(*self.noted("sent-*"), strict=True)]
+        found = [sum(part) for part in zip(*received, strict=True)]
+        if found[:2] != expected[:2]:
+            msg = f"{self._file} received {found[:2]} (tuples, and a sum over them) instead of {expected[:2]}"
+            raise WrongResult(msg)
+
+    def _all_received(self) -> list[Any] | None:
+        """What every task has received; None until all of them have seen the end of their input."""
+        found = self.noted("received-*")
+        return found if found and len(found) == found[0][2] else None
+
     def waited(self, found: Callable[[], T | None]) -> T:
         until = time.monotonic() + PATIENCE
         while (result := found()) is None:
@@ -109,6 +125,6 @@ class EngineRun:
             time.sleep(LOOK)
         return result
 
-    def noted(self, pattern: str) -> list[dict[str, int]]:
+    def noted(self, pattern: str) -> list[Any]:
         """What tasks have written so far as JSON, one file each."""
         return [json.loads(file.read_text()) for file in sorted(self.notes.glob(pattern))]

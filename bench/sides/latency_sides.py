@@ -16,6 +16,8 @@ from heronpy.kernel.machine.short_waits import end_waits_on_time
 
 #: when a message was due, and when it was sent
 STAMP = struct.Struct("dd")
+#: tasks of the bolt of a fan, each of which gets every tuple
+FAN = 100
 #: seconds until start-up is over, once the first tuples have come
 SETTLING = 2.0
 #: most tuples a second that a hop pair has sustained in this run; measured when it is first asked for
@@ -50,6 +52,7 @@ class Latency(Side):
             with engine.spent() as spent:
                 time.sleep(seconds)
             after = _noted(engine)
+            engine.finish(copies=FAN if self._shape == "fan" else 1)
         due, emitted = (Histogram((late - early).items()) for early, late in zip(before, after, strict=True))
         values = {**due.summary(), "p50 ms": due.percentile(50) / 1000, "emit p50": emitted.percentile(50)}
         values |= {"rate": spent.tuples / spent.seconds, "cpu": 1e6 * spent.cpu / max(spent.tuples, 1)}
@@ -81,6 +84,7 @@ def sustained(settings: tuple[str, ...], quick: bool) -> float:
             time.sleep(SETTLING)
             with engine.spent() as spent:
                 time.sleep(2.0 if quick else 5.0)
+            engine.finish()
         _SUSTAINED[settings] = spent.tuples / spent.seconds
     return _SUSTAINED[settings]
 

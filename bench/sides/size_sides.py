@@ -27,6 +27,7 @@ class Counted(Side):
             time.sleep(SETTLING)
             with engine.spent() as spent:
                 time.sleep(1.0 if quick else 4.0)
+            engine.finish()
         return Sample({"rate": spent.tuples / spent.seconds, "cpu": 1e6 * spent.cpu / spent.tuples})
 
 

@@ -3,29 +3,37 @@
 import sys
 from pathlib import Path
 
-from counting import Counting
+from counting import Counting, Ending
 
-from heronpy import Grouping, Spout, Topology
+from heronpy import Grouping, Topology
 
+NOTES = Path(sys.argv[1])
+#: tuples of one call
+BURST = 200
 #: steps of the loop of one tuple
 STEPS = 400
 
 
-class Numbers(Spout):
+class Numbers(Ending):
+    notes = NOTES
     outputs = ["number"]
 
-    def next_tuple(self):
-        self.emit_many([[number] for number in range(200)])
+    def send(self, now):
+        numbers = range(self.sent, self.sent + BURST)
+        self.emit_many([[number] for number in numbers])
+        self.sent += BURST
+        self.total += sum(numbers)
 
 
 class Work(Counting):
-    notes = Path(sys.argv[1])
+    notes = NOTES
 
     def process(self, tup):
         total = tup.number
         for step in range(STEPS):
             total += step
         self.seen += 1
+        self.total += tup.number
 
 
 class CpuBound(Topology):

@@ -10,9 +10,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from counting import Counting
+from counting import Counting, Ending
 
-from heronpy import Bolt, Grouping, Spout, TopologyBuilder
+from heronpy import Bolt, Grouping, TopologyBuilder
 
 NOTES, SHAPE = Path(sys.argv[1]), sys.argv[3]
 PERIOD = 0.0 if sys.argv[2] == "max" else 1 / float(sys.argv[2])
@@ -20,21 +20,23 @@ PERIOD = 0.0 if sys.argv[2] == "max" else 1 / float(sys.argv[2])
 BURST = 100
 
 
-class Paced(Spout):
+class Paced(Ending):
     """Emits what is due: (when it was due, when it was emitted), also where it is late."""
 
+    notes = NOTES
     outputs = ["due", "emitted"]
 
     def initialize(self, config, context):
+        super().initialize(config, context)
         self.due = time.monotonic() + 1.0
 
-    def next_tuple(self):
-        now = time.monotonic()
+    def send(self, now):
         for _ in range(BURST):
             if self.due > now:
                 break
             self.emit([self.due if PERIOD else now, time.monotonic()])
             self.due += PERIOD
+            self.sent += 1
 
     def due_in(self):
         return self.due - time.monotonic()
@@ -48,19 +50,25 @@ class Pass(Bolt):
 
 
 class Watch(Counting):
-    """Once a second it writes down how many tuples there were so far, and how many took how long."""
+    """Once a second it writes down how many tuples there were so far, and how many took how long.
+
+    `total` counts those that are no later than the one before: none, since each comes once and in order.
+    """
 
     notes = NOTES
 
     def initialize(self, config, context):
         super().initialize(config, context)
-        self.task = context.get_task_id()
+        self.task, self.last = context.get_task_id(), 0.0
         self.since_due, self.since_emitted = Counter(), Counter()
 
     def process(self, tup):
         now = time.monotonic()
         self.seen += 1
         due, emitted = tup.values
+        if emitted <= self.last:
+            self.total += 1
+        self.last = emitted
         self.since_due[int((now - due) * 1e6)] += 1
         self.since_emitted[int((now - emitted) * 1e6)] += 1
 
