@@ -42,8 +42,8 @@ ALL_TOLD = 10.0
 def run(launch: TopologyLaunch, child: Child) -> int:
     """Collect and pass on metrics until the process is ended."""
     with manager_process(launch, child, own_port=False) as (config, state, reactor, transport):
-        manager = MetricsManager(launch, child, state, reactor, transport)
-        manager.startup(config["metrics.interval"])
+        manager = MetricsManager(launch, child, state, reactor, transport, config["metrics.interval"])
+        manager.startup()
         for name in config["metrics.sinks"]:
             manager.add_sink(name, installed(), config)
         reactor.run()
@@ -61,6 +61,7 @@ class MetricsManager:
         state: StateManager,
         reactor: Reactor,
         transport: Transport,
+        interval: float,
     ) -> None:
         self._launch = launch
         self._child = child
@@ -83,19 +84,18 @@ class MetricsManager:
         self._all_told_at = -math.inf
         self._sinks: dict[str, MetricSink] = {}
         self._mailbox = Mailbox(self._router, log)
-        self._interval = 1.0
+        self._interval = interval
         #: where clients can ask for logs, if those are not on their own machine
         self._port = LogPort(launch.logs, self._tree, state, reactor, transport) if launch.remote else None
         self._path = self._tree.metrics_manager(child.container)
         endpoint = self._port.endpoint if self._port is not None else ""
         self._registration = Registration(self._keys.public, child.incarnation, endpoint, os.getpid())
 
-    def startup(self, interval: float) -> None:
-        self._interval = interval
+    def startup(self) -> None:
         if not keep_registered(self._state, self._reactor, self._path, self._registration, self._leave):
             return
         self._reactor.register(self._router, self._on_reports)
-        self._reactor.call_every(interval, self._pass_on)
+        self._reactor.call_every(self._interval, self._pass_on)
         self._follower.follow(self._tree.master, self._tree.physical_plan)
         self._follower.look()
 

@@ -69,7 +69,7 @@ class Container:
         stack.callback(self.reactor.close)
         transport = stack.enter_context(Transport())
         child = Child("metrics_manager", "metrics-manager", container=1, incarnation=1, lifeline=-1)
-        self.manager = MetricsManager(launch, child, state, self.reactor, transport)
+        self.manager = MetricsManager(launch, child, state, self.reactor, transport, interval=0.02)
         path = socket_path(sockets / "1", METRICS_SOCKET)
         self.task = stack.enter_context(
             contextlib.closing(transport.dealer_local(path, process_identity(7, 1)))
@@ -105,7 +105,7 @@ def test_reports_reach_the_good_sinks_whatever_the_others_do(
     container: Container, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
     manager = container.manager
-    manager.startup(0.02)
+    manager.startup()
     for name in ("grumpy", "jsonnl", "prometheus", "jsonl"):
         manager.add_sink(name, registry, container.config)
     assert "no metric sink plugin named 'jsonnl'; did you mean 'jsonl'?" in caplog.text

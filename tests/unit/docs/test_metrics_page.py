@@ -48,8 +48,9 @@ class Reporters:
         stack.callback(self._reactor.close)
         here, there, ours = (stack.enter_context(Transport()) for _ in range(3))
         metrics = Child("metrics_manager", "metrics-manager", container=1, incarnation=1, lifeline=-1)
-        manager = MetricsManager(launch, metrics, state, self._reactor, here)
-        manager.startup(config["metrics.interval"])
+        interval = config["metrics.interval"]
+        manager = MetricsManager(launch, metrics, state, self._reactor, here, interval)
+        manager.startup()
         manager.add_sink("jsonl", installed(), config)
         stack.callback(manager.close)
         stream = Child("stream_manager", "stream-manager", container=1, incarnation=1, lifeline=-1)
