@@ -14,6 +14,7 @@ from heronpy.instances.acking.anchored import (
     Anchored,
     AnchoredToMany,
     Edges,
+    LeafId,
     Shared,
     TrackedId,
     divided,
@@ -79,17 +80,19 @@ def _encode_shared(found: Sequence[tuple[Edges, int]], batch: bytes) -> bytes:
 def _is_range(roots: Sequence[Anchor]) -> TypeGuard[Sequence[int]]:
     """Whether these are only copies whose roots follow one another: a spout with one reader plants such."""
     first, count = roots[0], len(roots)
+    if isinstance(roots, range):
+        return count <= _MOST
     if type(first) is not int or count > _MOST or roots[-1] != first + count - 1:
         return False
     return roots == list(range(first, first + count))
 
 
-def _range(first: int, count: int) -> list[int]:
+def _range(first: int, count: int) -> range:
     """ProtocolError for more than a range may have, or beyond 64 bits."""
     if count > _MOST or first + count > 1 << 64:
         msg = f"a range of {count} roots from {first:x} on"
         raise ProtocolError(msg)
-    return list(range(first, first + count))
+    return range(first, first + count)
 
 
 def _pair(edges: Edges) -> tuple[int, int]:
@@ -111,7 +114,7 @@ def decode_anchored(payload: bytes, tuples: int) -> tuple[Iterable[TrackedId | N
     """
     form, anchors, batch = _parts(payload, tuples)
     if form in (_ONLY_COPIES, _RANGE):
-        roots = _only_copies(form, anchors, tuples)
+        roots = list(_only_copies(form, anchors, tuples))
         return list(map(Anchored, roots, roots)), batch
     if form == _ONE_EACH:
         numbers = array("Q", anchors)
@@ -123,11 +126,19 @@ def decode_anchored(payload: bytes, tuples: int) -> tuple[Iterable[TrackedId | N
     return _decode_many(anchors, tuples), batch
 
 
+def decode_leaves(payload: bytes, tuples: int) -> tuple[Iterable[LeafId | None], bytes]:
+    """The same for a bolt from which no task reads: the id of an only copy is its root."""
+    form, anchors, batch = _parts(payload, tuples)
+    if form in (_ONLY_COPIES, _RANGE):
+        return _only_copies(form, anchors, tuples), batch
+    return decode_anchored(payload, tuples)
+
+
 def decode_joined(payload: bytes, tuples: int) -> tuple[TrackedId | None, bytes]:
     """One id for all tuples of a batch, and the batch: who acks it acks them all."""
     form, anchors, batch = _parts(payload, tuples)
     if form == _RANGE:
-        copies = _only_copies(form, anchors, tuples)
+        copies = list(_only_copies(form, anchors, tuples))
         return tracked(dict(zip(copies, copies, strict=True))), batch
     if form == _ONE_EACH:
         numbers = array("Q", anchors)
@@ -160,7 +171,7 @@ def _parts(payload: bytes, tuples: int) -> tuple[int, bytes, bytes]:
     return form, anchors, payload[_HEAD.size + size :]
 
 
-def _only_copies(form: int, anchors: bytes, tuples: int) -> list[int]:
+def _only_copies(form: int, anchors: bytes, tuples: int) -> Sequence[int]:
     roots = array("Q", anchors).tolist()
     return roots if form == _ONLY_COPIES else _range(roots[0], tuples)
 
@@ -195,7 +206,7 @@ class Acks(NamedTuple):
     """The acks and fails of one bolt task for one spout task."""
 
     #: roots whose only copy was acked, and nothing had been made of it: the value is the root again
-    whole: list[int]
+    whole: Sequence[int]
     roots: list[int]
     #: of each of the roots, what was owed for it
     values: list[int]
@@ -206,8 +217,8 @@ class Acks(NamedTuple):
         longest = max(map(len, self))
         if longest <= _MOST:
             return [self]
-        starts = range(0, longest, _MOST)
-        return [Acks(*(each[start : start + _MOST] for each in self)) for start in starts]
+        slices = [slice(start, start + _MOST) for start in range(0, longest, _MOST)]
+        return [Acks(self.whole[s], self.roots[s], self.values[s], self.failed[s]) for s in slices]
 
     def encode(self) -> bytes:
         ranged = bool(self.whole) and _is_range(self.whole)

@@ -164,6 +164,10 @@ class AnchoredToMany(msgspec.Struct, gc=False, eq=False):
 
 TrackedId = Anchored | AnchoredToMany
 
+#: The same in a bolt from which no task reads. A tuple there is a leaf of its trees, so that an only copy
+#: needs no more than its root; a second ack of it does no harm, since its tree is over by then.
+LeafId = TrackedId | int
+
 
 def tracked(edges: Edges) -> TrackedId | None:
     """The id of a tuple, or of a batch, that came with these."""

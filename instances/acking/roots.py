@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from heronpy.kernel.plans.packing import LAST_TRACKED_TASK
@@ -16,10 +17,32 @@ _TAG_SHIFT: Final = 36
 _TAGS: Final = 4093
 _COUNT_MASK: Final = (1 << _TAG_SHIFT) - 1
 
+#: instead of the XOR of a tree whose only edge is its root: the XOR is that root
+_ONLY_ROOT: Final = -1
+
 
 def task_of(root: int) -> int:
     """The spout task to which the acks of a root go."""
     return root >> _TASK_SHIFT
+
+
+def is_root(number: int) -> bool:
+    """Whether a spout may have given this name: tasks are counted from one."""
+    return 1 << _TASK_SHIFT <= number < 1 << 64
+
+
+def by_task(roots: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Roots in order, none of them twice: those of each spout task, as a range if they follow one another.
+
+    Numbers that are no roots are left out: a tuple that user code has made may have any id.
+    """
+    begin, stop = (bisect.bisect_left(roots, bound) for bound in (1 << _TASK_SHIFT, 1 << 64))
+    while begin < stop:
+        task = task_of(roots[begin])
+        end = bisect.bisect_left(roots, (task + 1) << _TASK_SHIFT, begin)
+        first, last = roots[begin], roots[end - 1]
+        yield task, range(first, last + 1) if last - first == end - 1 - begin else roots[begin:end]
+        begin = end
 
 
 class Over(NamedTuple):
@@ -35,24 +58,26 @@ class Roots:
     """The trees of one spout task, in the order in which they were emitted.
 
     Three lists with one entry per root, from the oldest that is not over: found by arithmetic, not hashing.
-    They are never replaced, so that emit() may hold on to them.
+    They are never replaced, so that emit() may hold on to them. It only appends to `ids`; the others are
+    filled later.
     """
 
     def __init__(self, task: int, incarnation: int, timeout: float | None, count: int = 0) -> None:
         if not 0 <= task <= LAST_TRACKED_TASK:
             msg = f"task {task} cannot name its roots: ids of tracked spouts end at {LAST_TRACKED_TASK}"
             raise ValueError(msg)
-        self._name = task << _TASK_SHIFT | (incarnation % _TAGS) << _TAG_SHIFT
+        self._tag = task << _TASK_SHIFT - _TAG_SHIFT | incarnation % _TAGS
+        self._name = self._tag << _TAG_SHIFT
         self.timeout = timeout
         every = range(self._name, self._name + _COUNT_MASK + 1)
-        #: the names of the next roots: taking one requires adding that root to `xors` and `ids`
+        #: the names of the next roots: taking one requires adding that root to `ids`
         self.names: Iterator[int] = itertools.chain(
             every[count:], itertools.chain.from_iterable(itertools.repeat(every))
         )
-        self.xors: list[int] = []  # 0: over
-        self.ids: list[Any] = []
-        #: shorter than the others by the roots that have been emitted since the last stamp()
+        #: 0: over. This list and the next may lack what has been emitted since the last stamp().
+        self.xors: list[int] = []
         self._born: list[float] = []
+        self.ids: list[Any] = []
         #: count of the root at index 0 of the lists
         self._base = count
         #: index of the oldest root that is not over
@@ -64,30 +89,39 @@ class Roots:
     def pending(self) -> int:
         return len(self.ids) - self.ended
 
-    def add(self, tup_id: Any, xor: int | None = None) -> int:
+    def add(self, tup_id: Any, xor: int = _ONLY_ROOT) -> int:
         """Begin a tree, given the XOR of the edges of all copies. Without it: the root is the only edge.
 
         That need not be random: all other edges of the tree are, so they do not cancel it out.
         """
+        if len(self.xors) != len(self.ids):
+            self._fill()
         root = next(self.names)
-        self.xors.append(root if xor is None else xor)
+        self.xors.append(xor)
         self.ids.append(tup_id)
         return root
 
     def stamp(self, now: float) -> None:
         """Note the time of all that was emitted since the last stamp: many share one look at a clock."""
+        if len(self.xors) != len(self.ids):
+            self._fill()
         self._born.extend(itertools.repeat(now, len(self.ids) - len(self._born)))
 
-    def ack_whole(self, roots: list[int], now: float) -> Over:
+    def _fill(self) -> None:
+        self.xors.extend(itertools.repeat(_ONLY_ROOT, len(self.ids) - len(self.xors)))
+
+    def ack_whole(self, roots: Sequence[int], now: float) -> Over:
         """Apply the acks of only copies of which nothing was made; the roots that are over now."""
-        first = (roots[0] - self._name - self._base) & _COUNT_MASK if roots else 0
-        last = first + len(roots)
-        if self.xors[first:last] != roots:  # else they are neighbours, and all as they were emitted
-            return self.ack(roots, roots, now)
         self.stamp(now)
+        if not roots or roots[0] >> _TAG_SHIFT != self._tag or roots[-1] >> _TAG_SHIFT != self._tag:
+            return self.ack(roots, roots, now)
+        first = (roots[0] - self._name - self._base) & _COUNT_MASK
+        last = first + len(roots)
+        if not isinstance(roots, range) or self.xors[first:last].count(_ONLY_ROOT) != len(roots):
+            return self.ack(roots, roots, now)
         over = Over(self.ids[first:last], self._born[first:last], now)
-        self.xors[first:last] = itertools.repeat(0, len(roots))
-        self.ids[first:last] = itertools.repeat(None, len(roots))
+        self.xors[first:last] = [0] * len(roots)
+        self.ids[first:last] = [None] * len(roots)
         self.ended += len(roots)
         if first == self._head:
             self._head = last
@@ -97,52 +131,54 @@ class Roots:
     def ack(self, roots: Iterable[int], values: Iterable[int], now: float) -> Over:
         """Apply what a bolt has acked; the roots that are over now."""
         self.stamp(now)
-        over = Over([], [], now)
-        xors, name, base, size = self.xors, self._name, self._base, len(self.xors)
+        ended: list[int] = []
+        xors, tag, size = self.xors, self._tag, len(self.xors)
+        offset = self._name + self._base
         for root, value in zip(roots, values, strict=True):
-            index = (root - name - base) & _COUNT_MASK
-            if index >= size or root & ~_COUNT_MASK != name:
+            index = (root - offset) & _COUNT_MASK
+            if index >= size or root >> _TAG_SHIFT != tag:
                 continue  # over long ago, or of the task that was here before us
             xor = xors[index]
+            if xor == _ONLY_ROOT:
+                xor = root
             if xor == value:
                 if xor:
-                    self._end(index, over)
+                    xors[index] = 0
+                    ended.append(index)
             elif xor:
                 xors[index] = xor ^ value
-        self._advance()
-        return over
+        return self._end(ended, now)
 
     def fail(self, roots: Iterable[int], now: float) -> Over:
         """Roots that a bolt has failed."""
         self.stamp(now)
-        over = Over([], [], now)
+        ended: list[int] = []
         for root in roots:
             index = (root - self._name - self._base) & _COUNT_MASK
-            ours = index < len(self.xors) and root & ~_COUNT_MASK == self._name
-            if ours and self.xors[index]:
-                self._end(index, over)
-        self._advance()
-        return over
+            if index < len(self.xors) and root >> _TAG_SHIFT == self._tag and self.xors[index]:
+                self.xors[index] = 0
+                ended.append(index)
+        return self._end(ended, now)
 
     def expire(self, now: float) -> Over:
         """Roots whose time is up; they were emitted in order, so the oldest are in front."""
         self.stamp(now)
-        over = Over([], [], now)
-        if self.timeout is None:
-            return over
-        latest = now - self.timeout
-        self._advance()
-        while self._head < len(self.xors) and self._born[self._head] <= latest:
-            self._end(self._head, over)
-            self._advance()
-        return over
+        ended: list[int] = []
+        if self.timeout is not None:
+            last = bisect.bisect_right(self._born, now - self.timeout, self._head)
+            ended = [index for index in range(self._head, last) if self.xors[index]]
+            self.xors[self._head : last] = [0] * (last - self._head)
+        return self._end(ended, now)
 
-    def _end(self, index: int, over: Over) -> None:
-        over.ids.append(self.ids[index])
-        over.born.append(self._born[index])
-        self.xors[index] = 0
-        self.ids[index] = None
-        self.ended += 1
+    def _end(self, ended: Sequence[int], now: float) -> Over:
+        """The roots at these indexes, whose XORs are 0 already."""
+        ids, born = self.ids, self._born
+        over = Over([ids[index] for index in ended], [born[index] for index in ended], now)
+        for index in ended:
+            ids[index] = None
+        self.ended += len(ended)
+        self._advance()
+        return over
 
     def _advance(self) -> None:
         """Leave behind what is over; the lists are cut now and then, not for every root."""

@@ -58,7 +58,7 @@ class Tracker:
             self.acked.append(Over([tup_id], [now], now))  # it goes to no task
             return ()
         edges = random_edges(copies) if copies > 1 else []
-        root = self.roots.add(tup_id, xor_of(edges) if edges else None)
+        root = self.roots.add(tup_id, xor_of(edges)) if edges else self.roots.add(tup_id)
         self.stamp()
         return [(root, edge) for edge in edges] or (root,)
 

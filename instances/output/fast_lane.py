@@ -47,7 +47,7 @@ def fast_lane(collector: Collector, trees: Trees | None = None) -> FastEmit:  # 
     """A function of its own with everything in local variables: every tuple would pay for every look-up."""
     settled, emitted, thread, opened, grown, choices = collector.plain_ways()
     if trees is not None:
-        names, add_xor, add_id = trees.roots.names, trees.roots.xors.append, trees.roots.ids.append
+        names, add_id = trees.roots.names, trees.roots.ids.append
         opened, grown = _after(trees.stamp, opened), _after(trees.stamp, grown)
 
     def emit(  # noqa: C901 - hot
@@ -69,7 +69,6 @@ def fast_lane(collector: Collector, trees: Trees | None = None) -> FastEmit:  # 
                 collector.leave([(lane, (row,)) for lane in lanes], functools.partial(trees.plant, tup_id))
                 return True
             planted = next(names)
-            add_xor(planted)
             add_id(tup_id)
             lanes[0].edges.append(planted)
         too_large = None

@@ -47,6 +47,8 @@ class BoltDelegate:
         self._collector = parts.collector
         self._fast_emit = fast_lane(parts.collector)
         self._acks = parts.acks
+        #: whether what it emits may join the trees of its anchors: some task reads it
+        self._anchors = parts.acks is not None and not ends_here(parts)
         self._counters = parts.counters
         self._clock = parts.clock
         self._wall = parts.wall
@@ -70,7 +72,7 @@ class BoltDelegate:
         need_task_ids: bool = False,
     ) -> list[int] | None:
         plain = direct_task is None and not need_task_ids
-        if self._acks is None:  # nothing is tracked
+        if not self._anchors:
             if plain and self._fast_emit(tup, stream):
                 return None
             return self._collector.emit(tup, stream, direct_task, need_task_ids)
@@ -85,7 +87,7 @@ class BoltDelegate:
         stream: str = "default",
         anchors: Iterable[Tuple] | None = None,
     ) -> None:
-        self._collector.emit_many(rows, stream, joining(anchors or ()) if self._acks is not None else None)
+        self._collector.emit_many(rows, stream, joining(anchors or ()) if self._anchors else None)
 
     def emit_batch(
         self,
@@ -94,7 +96,7 @@ class BoltDelegate:
         anchors: Iterable[Tuple] | None = None,
         direct_task: int | None = None,
     ) -> None:
-        edges_of = joining(anchors or ()) if self._acks is not None else None
+        edges_of = joining(anchors or ()) if self._anchors else None
         self._collector.emit_batch(batch, stream, direct_task, edges_of)
 
     def ack(self, tup: Tuple) -> None:
@@ -137,6 +139,11 @@ class BoltDelegate:
         self.logger.log(log_level(level), "%s", message)
 
 
+def ends_here(parts: TaskWiring) -> bool:
+    """Whether no task reads what a task emits: so in every plan, since only tasks come and go."""
+    return not parts.plan.downstream_of(parts.context.get_component_id())
+
+
 class BegunFrame:
     """A frame some of whose tuples may have been processed: no cut or marker behind it has been taken yet."""
 
@@ -167,8 +174,8 @@ class BoltTask:
         self._pace = Pace()
         self._process: Callable[[Tuple], None] = bolt.process
         self._process_batch = getattr(bolt, "process_batch", None)
-        #: whether no task reads what it emits: then no lane can be above its limit
-        self._ends_here = not parts.plan.downstream_of(parts.context.get_component_id())
+        #: then no lane can be above its limit
+        self._ends_here = ends_here(parts)
         self.timing = Timing(bolt, parts)
         #: opens a frame for a bolt that takes all its rows at once, as one tuple that stands for them
         self._open_whole: OpenWhole | None = None
@@ -369,7 +376,7 @@ class BoltTask:
         kind, codec = self._kinds[prefix.stream], self._parts.codec
         if self._open_whole is not None:
             return [self._open_whole(kind, prefix, payload, codec)]
-        return open_tuples(kind, prefix, payload, codec)
+        return open_tuples(kind, prefix, payload, codec, leaves=self._ends_here)
 
     def _process_chunk(self, chunk: list[Tuple]) -> int:
         """Process as many as there is time for; how many that was."""

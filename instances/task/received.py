@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from heronpy.column_schema import arrow_schema
-from heronpy.instances.acking.ack_codec import decode_anchored, decode_joined
-from heronpy.instances.acking.anchored import TrackedId, divided, tracked
+from heronpy.instances.acking.ack_codec import decode_anchored, decode_joined, decode_leaves
+from heronpy.instances.acking.anchored import LeafId, TrackedId, divided, tracked
 from heronpy.instances.near_rows import NearColumns, NearRows, Payload
 from heronpy.instances.output.codec import Codec
 from heronpy.instances.output.columns.column_codec import decode_columns, is_columns
@@ -45,10 +45,15 @@ def stream_kinds(plan: PhysicalPlan) -> list[StreamKind]:
     return found
 
 
-def open_tuples(kind: StreamKind, prefix: Prefix, payload: Payload, codec: Codec) -> list[Tuple]:
-    """The tuples of a frame; ProtocolError when they are not what its prefix says."""
+def open_tuples(
+    kind: StreamKind, prefix: Prefix, payload: Payload, codec: Codec, *, leaves: bool = False
+) -> list[Tuple]:
+    """The tuples of a frame; ProtocolError when they are not what its prefix says.
+
+    `leaves`: no task reads what is made of them.
+    """
     repeat = itertools.repeat
-    ids: Iterable[TrackedId | None] = repeat(None)
+    ids: Iterable[LeafId | None] = repeat(None)
     if _is_columns(payload):
         batch, anchor = _columns(kind, prefix, payload)
         rows = rows_of(batch)
@@ -57,7 +62,8 @@ def open_tuples(kind: StreamKind, prefix: Prefix, payload: Payload, codec: Codec
     else:
         encoded = _encoded(payload)
         if prefix.kind == ANCHORED:
-            ids, encoded = decode_anchored(encoded, prefix.tuples)
+            decode = decode_leaves if leaves else decode_anchored
+            ids, encoded = decode(encoded, prefix.tuples)
         rows = _rows(prefix, payload, encoded, codec)
     # In C from end to end: zip() fills the same tuple again and again, and each Tuple is a copy of it.
     values = zip(ids, repeat(kind.component), repeat(kind.stream), repeat(prefix.source), rows, strict=False)

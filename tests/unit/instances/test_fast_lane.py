@@ -194,4 +194,5 @@ def test_a_row_that_fits_its_schema_takes_the_fast_lane_too() -> None:
 
 def _trees(roots: Roots) -> dict[int, int]:
     first = Roots(1, 1, None).add("the first has the same name")
-    return {first + number: xor for number, xor in enumerate(roots.xors)}
+    roots.stamp(0.0)
+    return {first + number: xor if xor >= 0 else first + number for number, xor in enumerate(roots.xors)}

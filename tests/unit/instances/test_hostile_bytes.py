@@ -17,7 +17,13 @@ from support.faults.hostile_bytes import judge, may_hold_a_pickle, mutations
 from support.tasks.plans import SINK, SOURCE, edge, plan_of
 
 from heronpy import Bolt, Schema
-from heronpy.instances.acking.ack_codec import Acks, decode_anchored, decode_joined, encode_anchored
+from heronpy.instances.acking.ack_codec import (
+    Acks,
+    decode_anchored,
+    decode_joined,
+    decode_leaves,
+    encode_anchored,
+)
 from heronpy.instances.acking.anchored import shared
 from heronpy.instances.flow_settings import FlowSettings
 from heronpy.instances.output.codec import PlainCodec, SerializerCodec
@@ -59,6 +65,14 @@ class NoSerializer:
 WORDS = Schema(word=pa.string(), n=pa.int64())
 BATCH = PlainCodec().encode([("a", 1), ("b", 2), ("c", None)])
 FRAME = seal(Prefix(DATA, 2, 1, 0, 3, 1, 1, 0, 0), BATCH)
+ANCHORED_BATCHES = [
+    encode_anchored([1, 2, 3], BATCH),
+    encode_anchored([1, 2, 4], BATCH),
+    encode_anchored([(1, 2), None, (3, 4)], BATCH),
+    encode_anchored([{1: 2, 3: 4}, None, (5, 6)], BATCH),
+    encode_anchored(shared((1, 2), 3), BATCH),
+    encode_anchored([*shared({1: 2, 3: 4}, 2), 5], BATCH),
+]
 GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
     "frame": (lambda data: unseal(data[:PREFIX_BYTES], data[PREFIX_BYTES:]), [b"".join(FRAME)]),
     "route": (route, [FRAME[0]]),
@@ -73,17 +87,8 @@ GOOD: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
             Acks([], [], [], []).encode(),
         ],
     ),
-    "anchored": (
-        lambda data: decode_anchored(data, 3),
-        [
-            encode_anchored([1, 2, 3], BATCH),
-            encode_anchored([1, 2, 4], BATCH),
-            encode_anchored([(1, 2), None, (3, 4)], BATCH),
-            encode_anchored([{1: 2, 3: 4}, None, (5, 6)], BATCH),
-            encode_anchored(shared((1, 2), 3), BATCH),
-            encode_anchored([*shared({1: 2, 3: 4}, 2), 5], BATCH),
-        ],
-    ),
+    "anchored": (lambda data: decode_anchored(data, 3), ANCHORED_BATCHES),
+    "leaves": (lambda data: decode_leaves(data, 3), ANCHORED_BATCHES),
     "batch": (PlainCodec().decode, [BATCH]),
     "serialized batch": (SerializerCodec(NoSerializer()).decode, [msgspec.msgpack.encode([[b"a"], [b"b"]])]),
     "control": (
@@ -138,6 +143,7 @@ def test_a_range_of_roots_is_short_and_ends_within_64_bits(first: int, count: in
     decoders: list[tuple[Callable[[bytes], object], bytes]] = [
         (Acks.decode, acks),
         (lambda data: decode_anchored(data, count), anchored),
+        (lambda data: decode_leaves(data, count), anchored),
         (lambda data: decode_joined(data, count), anchored),
     ]
     for decode, data in decoders:
@@ -152,6 +158,7 @@ def test_a_range_of_roots_is_short_and_ends_within_64_bits(first: int, count: in
 @given(st.integers(0, 6), LYING_COUNTS, LYING_COUNTS, st.binary(max_size=64))
 def test_anchors_that_lie_about_how_many_they_are(form: int, size: int, tuples: int, rest: bytes) -> None:
     judge(lambda data: decode_anchored(data, tuples), struct.pack("<BI", form, size) + rest)
+    judge(lambda data: decode_leaves(data, tuples), struct.pack("<BI", form, size) + rest)
     judge(lambda data: decode_joined(data, tuples), struct.pack("<BI", form, size) + rest)
 
 
