@@ -190,8 +190,8 @@ class TopologyMaster:
 
     def _tell_changes(self) -> None:
         """Log each change of what `status` shows."""
-        status = self._status()
-        told = f"{status.state}: {status.reason}" if status.reason else status.state
+        state, reason = self._state_and_reason()
+        told = f"{state}: {reason}" if reason else state
         if told != self._told:
             log.info("%s", told)
         self._told = told
@@ -302,15 +302,20 @@ class TopologyMaster:
             live = self._master_state.live()
             self._live = live.state if live is not None else RUNNING
 
-    def _status(self) -> TopologyStatus:
-        """What is known here, without reading the state tree."""
+    def _state_and_reason(self) -> tuple[str, str]:
         update = self._master_state.updating
         self._board.excused = update.containers if update is not None else ()
-        status = self._board.status(time.monotonic(), time.time(), self._live)
         if trouble := self._stuck or self._coordinator.trouble:
-            status = msgspec.structs.replace(status, state="DEGRADED", reason=trouble)
+            return "DEGRADED", trouble
+        return self._board.state(time.monotonic(), self._live)
+
+    def _status(self) -> TopologyStatus:
+        """What is known here, without reading the state tree."""
+        state, reason = self._state_and_reason()  # before all else: it says which containers are excused
         return msgspec.structs.replace(
-            status,
+            self._board.status(time.monotonic(), time.time(), self._live),
+            state=state,
+            reason=reason,
             rejected=self._gatekeeper.rejected + self._mailbox.rejected,
             checkpoints=self._coordinator.checkpoint_status(time.monotonic()),
             update=self._coordinator.update_status(),

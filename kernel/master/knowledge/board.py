@@ -129,17 +129,14 @@ class Board:
         ahead = wall - now
         containers = tuple(self._container(container, now, ahead) for container in self._plan.containers())
         missing = {container.id: container.since for container in containers if container.state != "running"}
-        holders = {task: child for child in self.children.values() for task in child.tasks}
+        holders = self._holders()
         instances = tuple(
             self._instance(task, holders.get(task.id), missing, now, ahead) for task in self._plan.tasks
         )
-        expected = [one for one in containers if one.id not in self.excused]
-        awaited = [one for one in instances if one.container not in self.excused]
-        lost = _missing_containers(expected, wall, self.asked)
-        reason = _one_line([*self._what_is_given_up(), *self._restless(), *lost, *_not_running(awaited)])
+        state, reason = self.state(now, live)
         return msgspec.structs.replace(
             self._header,
-            state=self._state(reason, live),
+            state=state,
             reason=reason,
             at=wall,
             running_since=0.0 if self._whole_at is None else self._whole_at + ahead,
@@ -150,6 +147,43 @@ class Board:
             lost_min=self._lost_before.least + sum(instance.lost_min for instance in instances),
             lost_max=self._lost_before.most + sum(instance.lost_max for instance in instances),
         )
+
+    def state(self, now: float, live: str) -> tuple[str, str]:
+        """State and reason, for a small part of what the whole status of a large topology costs."""
+        states = {each: self._container_state(each, now) for each in self._plan.containers()}
+        lost = [each for each, state in states.items() if state == "missing" and each not in self.excused]
+        down = self._not_running([each for each, state in states.items() if state != "running"])
+        silent = [self._for_how_long(container, now) for container in lost]
+        reason = _one_line([*self._what_is_given_up(), *self._restless(), *silent, *down])
+        if self.given_up or any(child.state == "given_up" for child in self.children.values()):
+            return "FAILED", reason
+        if reason:
+            return "STARTING" if self._whole_at is None else "DEGRADED", reason
+        return live, reason
+
+    def _for_how_long(self, container: int, now: float) -> str:
+        seconds = now - self._heard.get(container, self._started)
+        asked = ", another was asked for" if container in self.asked else ""
+        return f"container {container} has been missing for {seconds:.0f} s{asked}"
+
+    def _not_running(self, missing: Collection[int]) -> list[str]:
+        """Instances with an error come first: they are likely the cause."""
+        holders, found = self._holders(), []
+        for task in self._plan.tasks:
+            if task.container in self.excused:
+                continue
+            state, error = self._condition(task, holders.get(task.id), self._beat(task), missing)
+            if state not in UP:
+                what = f"{task.label} in container {task.container} is {state}"
+                found.append((not error, f"{what}: {error}" if error else what))
+        return [what for _, what in sorted(found, key=lambda one: one[0])]
+
+    def _holders(self) -> dict[int, ChildView]:
+        """Task → the process that it lives in, as its executor sees it."""
+        return {task: child for child in self.children.values() for task in child.tasks}
+
+    def _beat(self, task: PlacedTask) -> InstanceBeat:
+        return self._beats.get(task.id) or InstanceBeat(task=task.id, state="missing")
 
     def _held_up(self, instances: Iterable[InstanceStatus]) -> dict[int, dict[int, float]]:
         """Hold-ups that live tasks report; a dead task is not held up."""
@@ -162,13 +196,6 @@ class Board:
     def _event_times(self) -> dict[int, EventTime]:
         """Also of a task that is silent: its last known value."""
         return {task: beat.event_time for task, beat in self._beats.items() if beat.HasField("event_time")}
-
-    def _state(self, reason: str, live: str) -> str:
-        if self.given_up or any(child.state == "given_up" for child in self.children.values()):
-            return "FAILED"
-        if reason:
-            return "STARTING" if self._whole_at is None else "DEGRADED"
-        return live
 
     def _what_is_given_up(self) -> list[str]:
         """Containers and managers; a given-up instance is listed with the others that do not run."""
@@ -214,7 +241,7 @@ class Board:
         return "running" if now - self._heard.get(container, -math.inf) < SILENCE else "missing"
 
     def _condition(
-        self, task: PlacedTask, child: ChildView | None, beat: InstanceBeat, missing: Mapping[int, float]
+        self, task: PlacedTask, child: ChildView | None, beat: InstanceBeat, missing: Collection[int]
     ) -> tuple[str, str]:
         """State and error: a dead or stopped process sends no beats, but its executor reports it."""
         if child is not None and child.state == "given_up":
@@ -237,7 +264,7 @@ class Board:
     ) -> InstanceStatus:
         """`child` is the process that the task lives in, as its executor sees it."""
         process = self._processes.get(task.id, ProcessBeat())
-        beat = self._beats.get(task.id, InstanceBeat(task=task.id, state="missing"))
+        beat = self._beat(task)
         state, error = self._condition(task, child, beat, missing)
         meter = self._meters.get(task.id, Meter())
         lost = self._losses.of(task.id)
@@ -286,27 +313,6 @@ class Board:
 
 def _given_up(child: ChildView, why: str) -> str:
     return f"given up after {child.streak} restarts in a row: {why}"
-
-
-def _missing_containers(
-    containers: Iterable[ContainerStatus], wall: float, asked: Mapping[int, str]
-) -> list[str]:
-    return [
-        f"container {container.id} has been missing for {wall - container.since:.0f} s"
-        + (", another was asked for" if container.id in asked else "")
-        for container in containers
-        if container.state == "missing"
-    ]
-
-
-def _not_running(instances: Iterable[InstanceStatus]) -> list[str]:
-    """Instances with an error come first: they are likely the cause."""
-    down = [instance for instance in instances if instance.state not in UP]
-    return [
-        f"{instance.label} in container {instance.container} is {instance.state}"
-        + (f": {instance.error}" if instance.error else "")
-        for instance in sorted(down, key=lambda instance: not instance.error)
-    ]
 
 
 def _one_line(reasons: list[str]) -> str:
