@@ -70,6 +70,8 @@ def make_component(cls: type[Any], delegate: Any) -> Any:
 
 def _takes_delegate(cls: type[Any]) -> bool:
     constructor = cast("Any", cls).__init__
+    if constructor is BaseComponent.__init__:  # as of most; a look at a signature costs each instance memory
+        return True
     parameters = list(inspect.signature(constructor).parameters.values())[1:]
     if any(parameter.name == "delegate" for parameter in parameters):
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+import heronpy.topology  # noqa: F401 - once in the zygote, not in each instance: topology files import it
 from heronpy.instances.output.outbox import Stopping
 from heronpy.instances.process.control import Control, ProcessId
 from heronpy.instances.process.lifecycle import ProcessOfMany, ProcessOfOne

@@ -97,10 +97,12 @@ def _begin(folder: Path, task: int, incarnation: int, others: int) -> tuple[_Tab
 
 
 def _files(folder: Path, task: int) -> Iterator[tuple[int, Path]]:
-    for path in folder.glob(f"{task}-*"):
-        life = path.name.partition("-")[2]
-        if life.isdigit():
-            yield int(life), path
+    """Not by a pattern: the memory that compiling one changes would be no longer shared with the zygote."""
+    names = os.listdir(folder) if folder.is_dir() else []
+    for name in names:
+        number, _, life = name.partition("-")
+        if number == str(task) and life.isdigit():
+            yield int(life), folder / name
 
 
 def _mapped(path: Path, tasks: int) -> memoryview | None:

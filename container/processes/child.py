@@ -25,7 +25,7 @@ from heronpy.kernel.logs.rate_limited import Repeats
 #: EX_SOFTWARE: the role's code let an exception out
 CRASHED = 70
 
-LOG_FORMAT = "%(asctime)s %(levelname)s [%(name)s] %(message)s"
+FORMATTER = logging.Formatter("%(asctime)s %(levelname)s [%(name)s] %(message)s")
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -65,10 +65,13 @@ def configure_logging(launch: TopologyLaunch) -> None:
     """Log lines go to standard error, which is a file by then and does not outgrow its cap."""
     config = Config.from_plain(launch.config)
     cap_output(launch.logs, log_caps(config))
-    level = config.text("log.level")
-    logging.basicConfig(format=LOG_FORMAT, level=level, force=True)
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(Repeats())
+    handler, root = logging.StreamHandler(), logging.getLogger()
+    handler.setFormatter(FORMATTER)
+    handler.addFilter(Repeats())
+    root.handlers[:] = [handler]
+    # setLevel() visits every logger; a child shares the pages of these with its zygote, which has set it
+    if logging.getLevelName(root.level) != config.text("log.level"):
+        root.setLevel(config.text("log.level"))
 
 
 def log_caps(config: Config) -> Caps:

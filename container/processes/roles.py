@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import cast
@@ -25,7 +26,8 @@ def roles_in(container: int) -> tuple[Role, ...]:
 
 
 def load(roles: Mapping[Role, str], role: Role) -> Run:
+    warm = roles[role] in sys.modules  # then the zygote has prepared all
     run = cast("Run", import_module(roles[role]).run)
-    # every role has a second thread; of what the zygote has prepared nothing is done again
-    prepare_structs()
+    if not warm:
+        prepare_structs()  # every role has a second thread
     return run

@@ -28,6 +28,12 @@ from heronpy.kernel.structs import prepare_structs
 #: no request or reply is longer
 MESSAGE_BYTES = 65536
 
+#: bytes of a pool of pymalloc, and the sizes of the blocks that its pools are divided into
+_POOL, _BLOCKS = 16384, range(16, 513, 16)
+#: bytes of free blocks of one size between others, at the most
+_MOST = 1 << 20
+_EMPTY = sys.getsizeof(b"")
+
 log = logging.getLogger(__name__)
 
 
@@ -50,6 +56,8 @@ class Zygote:
         self._container = container
         self._requests = requests
         self._roles = roles
+        #: see fill_gaps()
+        self._plugs: Sequence[object] = ()
 
     def run(self) -> None:
         self._warm_up()
@@ -82,6 +90,7 @@ class Zygote:
         prepare_structs()
         # frozen objects are never visited by a child's collector, so their pages stay shared
         gc.collect()
+        self._plugs = fill_gaps()
         gc.freeze()
 
     def _fork(self, start: Start, lifeline: int) -> Forked:
@@ -121,6 +130,24 @@ class Zygote:
             enter(self._launch, Start(child, start.log), self._roles)
         os.write(answer, str(pid).encode())
         os._exit(0)
+
+
+def fill_gaps() -> list[object]:
+    """Objects in all free blocks that lie between others, to be kept.
+
+    The first objects of a child would be put there, and for each a page would cease to be shared.
+    """
+    kept: list[object] = []
+    for size in _BLOCKS:
+        last, in_a_row = 0, 0
+        for number in range(_MOST // size):
+            made = object() if size == 16 else float(number) if size == 32 else bytes(size - _EMPTY)
+            kept.append(made)
+            in_a_row = in_a_row + 1 if id(made) == last + size else 0
+            last = id(made)
+            if in_a_row == _POOL // size // 2:  # blocks of a pool that was empty follow one another
+                break
+    return kept
 
 
 def _descriptor(ancillary: Sequence[tuple[int, int, bytes]]) -> int:

@@ -21,6 +21,7 @@ MAIN = "__main__"
 
 #: beginning of the names that submitted files have as modules
 _FILE = "heron_topology_file_"
+_NO_LETTER = re.compile(r"\W")
 
 _imported: dict[str, ModuleType] = {}
 
@@ -92,7 +93,7 @@ sys.meta_path.append(_EarlierName())
 
 
 def _run(file: str) -> ModuleType:
-    name = _FILE + re.sub(r"\W", "_", Path(file).stem)
+    name = _FILE + _NO_LETTER.sub("_", Path(file).stem)
     # The loader is named so that a file without the suffix .py can be a topology too.
     loader = importlib.machinery.SourceFileLoader(name, file)
     spec = importlib.util.spec_from_file_location(name, file, loader=loader)

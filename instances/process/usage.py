@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import resource
 
-import psutil
-
+from heronpy.kernel.machine.processes import memory_bytes, start_time
 from heronpy.kernel.protocol import Sample
 
 #: CPU seconds that are no news
@@ -17,7 +16,7 @@ class Usage:
     """Of this process."""
 
     def __init__(self) -> None:
-        self._process = psutil.Process(os.getpid())
+        self._started = start_time(os.getpid())
         #: CPU seconds, as told last
         self._told = 0.0
 
@@ -28,10 +27,7 @@ class Usage:
 
     def samples(self) -> list[Sample]:
         self._told = _cpu_seconds()
-        gauges = {
-            "memory_bytes": self._process.memory_info().rss,
-            "started_seconds": self._process.create_time(),
-        }
+        gauges = {"memory_bytes": memory_bytes(os.getpid()), "started_seconds": self._started}
         return [
             Sample(name="cpu_seconds", value=self._told, kind="counter"),
             *(Sample(name=name, value=value, kind="gauge") for name, value in gauges.items()),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+_PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
+
 
 class Process(msgspec.Struct, frozen=True):
     """One process at one moment. Its pid and start time together are never used again until a reboot."""
@@ -47,6 +49,21 @@ def processes() -> Iterator[Process]:
     for name in os.listdir("/proc"):
         if name.isdigit() and (found := process(int(name))) is not None:
             yield found
+
+
+def memory_bytes(pid: int) -> int:
+    """Resident memory of a process."""
+    return _PAGE * int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+
+
+def start_time(pid: int) -> float:
+    """When a process began, as a Unix time."""
+    found = process(pid)
+    if found is None:
+        raise ProcessLookupError(pid)
+    lines = Path("/proc/stat").read_text().splitlines()
+    (booted,) = (line for line in lines if line.startswith("btime "))
+    return int(booted.split()[1]) + found.started / _TICKS
 
 
 def boot_id() -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import psutil
+
 from heronpy.instances.counters import Counters
 from heronpy.instances.process.usage import Usage
 from heronpy.instances.user_metrics import sample_metrics
@@ -34,6 +36,9 @@ def test_a_process_says_what_it_uses_however_many_tasks_it_holds() -> None:
     kinds = {"cpu_seconds": "counter", "memory_bytes": "gauge", "started_seconds": "gauge"}
     assert {name: sample.kind for name, sample in said.items()} == kinds
     assert all(sample.value > 0 for sample in said.values())
+    seen = psutil.Process()
+    assert abs(said["started_seconds"].value - seen.create_time()) < 1.0, "the kernel counts ticks"
+    assert 0.5 < said["memory_bytes"].value / seen.memory_info().rss < 2
 
 
 def test_tuples_are_counted_by_stream_and_by_who_sent_them() -> None:
