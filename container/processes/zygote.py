@@ -31,7 +31,7 @@ MESSAGE_BYTES = 65536
 #: bytes of a pool of pymalloc, and the sizes of the blocks that its pools are divided into
 _POOL, _BLOCKS = 16384, range(16, 513, 16)
 #: bytes of free blocks of one size between others, at the most
-_MOST = 1 << 20
+_MOST = 1 << 19
 _EMPTY = sys.getsizeof(b"")
 
 log = logging.getLogger(__name__)
