@@ -121,7 +121,7 @@ class OutgoingAcks:
         return found
 
     def _judged(self) -> list[int]:
-        """The leaves that were acked before they failed, if they did; the others have failed."""
+        """The acked leaves without those that had failed before, which are added to what has failed."""
         acked_at: dict[int, int] = {}
         for place, root in enumerate(self._leaves):
             acked_at.setdefault(root, place)

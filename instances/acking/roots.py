@@ -58,7 +58,7 @@ class Roots:
     """The trees of one spout task, in the order in which they were emitted.
 
     Three lists with one entry per root, from the oldest that is not over: found by arithmetic, not hashing.
-    They are never replaced, so that emit() may hold on to them. It only appends to `ids`; the others are
+    They are never replaced, so that emit() may hold on to them. It only appends to `ids`; the other two are
     filled later.
     """
 

@@ -210,7 +210,7 @@ def test_after_the_last_name_comes_the_first_again() -> None:
     assert names[3] == names[2] - (2**36 - 1)
     assert {task_of(name) for name in names} == {TASK}
     assert roots.ack_whole(names[1:4], now=0.0).ids == [1, 2, 3]
-    assert roots.ack_whole(range(names[2], names[2] + 2), now=0.0).ids == [], "the second is of nobody"
+    assert roots.ack_whole(range(names[2], names[2] + 2), now=0.0).ids == [], "the second is no root"
     assert roots.ack_whole(range(names[4], names[5] + 3), now=0.0).ids == [4, 5], (
         "the last are not emitted yet"
     )
